@@ -17,7 +17,7 @@ use crate::body::Body;
 use crate::clock::Clock;
 use crate::codec::{Encode, Writer};
 use crate::hlc::Hlc;
-use crate::id::{Actor, Dot, EpochId, GrantId, NamespaceId, ReplicaId};
+use crate::id::{Actor, ChangeHash, Dot, EpochId, GrantId, NamespaceId, ReplicaId};
 use crate::path::Path;
 use crate::value::Value;
 
@@ -30,12 +30,13 @@ mod history;
 mod past;
 mod state;
 
-pub use change::{MalformedChange, OpId, Parsed, change_hash};
+pub use change::{ChangeHead, MalformedChange, Parsed};
 pub use draft::{Author, Draft, DraftError, Element, Written};
 pub use format::{Binding, FORMAT};
 pub use gate::{Effect, Effects, Refusal};
 pub use history::Tip;
 
+use change::OpId;
 use format::Map;
 use history::History;
 use past::AtHeads;
@@ -112,8 +113,8 @@ impl Document {
     }
 
     /// Whether the change has been applied.
-    pub fn knows(&self, change: &Parsed) -> bool {
-        self.history.knows(&change.hash)
+    pub fn knows(&self, change: &ChangeHash) -> bool {
+        self.history.knows(change)
     }
 
     /// Takes in a change from outside, made under `grant`, if it passes the gate and `permits` lets its effects through.

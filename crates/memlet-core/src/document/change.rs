@@ -14,7 +14,7 @@ use crate::limits::{CHANGE_BYTES_MAX, CHANGE_OPS_MAX};
 
 /// Names one operation of a change: its counter and the actor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct OpId {
+pub(super) struct OpId {
     /// Automerge's operation counter.
     pub counter: u64,
     /// The author of the change.
@@ -79,7 +79,7 @@ impl Parsed {
     /// Any deviation from one uncompressed change of format 1 in its one encoding. Never panics: Automerge does on some bytes,
     /// and that is caught here.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, MalformedChange> {
-        change_hash(bytes)?;
+        open_chunk(bytes)?;
         let (change, expanded) = catch_unwind(AssertUnwindSafe(|| {
             let change = automerge::Change::from_bytes(bytes.to_vec()).map_err(|_| MalformedChange::NotCanonical)?;
             if change.len() > CHANGE_OPS_MAX {
@@ -98,7 +98,7 @@ impl Parsed {
 
     /// Takes a change apart that passed the gate before it was stored; its checksum tells damage at rest.
     pub(super) fn stored(bytes: &[u8]) -> Result<Self, MalformedChange> {
-        change_hash(bytes)?;
+        open_chunk(bytes)?;
         let change = automerge::Change::from_bytes(bytes.to_vec()).map_err(|_| MalformedChange::NotCanonical)?;
         Self::trusted(change)
     }
@@ -153,14 +153,35 @@ impl Parsed {
     }
 }
 
-/// The hash of a change in untrusted bytes.
-///
-/// Cheap: it reads the chunk header (magic, checksum, type, length in LEB128) and nothing inside, so that a signature over the
-/// hash can be checked before anything is parsed.
-///
-/// # Errors
-/// The bytes are not one uncompressed change chunk with a right checksum (the first bytes of the hash), or too many.
-pub fn change_hash(bytes: &[u8]) -> Result<ChangeHash, MalformedChange> {
+/// What the head of a change says, read without parsing what follows, so that a signature can be checked before that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChangeHead {
+    /// SHA-256 of the change, recomputed.
+    pub hash: ChangeHash,
+    /// Who claims to have written it.
+    pub actor: Actor,
+}
+
+impl ChangeHead {
+    /// Reads the chunk header (magic, checksum, type, length) and the first fields of the change: dependencies and actor.
+    ///
+    /// # Errors
+    /// The bytes are not one uncompressed change chunk with a right checksum (the first bytes of the hash), are more than
+    /// 4 MiB, or name no device as their author.
+    pub fn read(bytes: &[u8]) -> Result<Self, MalformedChange> {
+        let (hash, body) = open_chunk(bytes)?;
+        let cut = MalformedChange::NotOneChange;
+        let (deps, used) = leb128(body).ok_or(cut.clone())?;
+        let deps_bytes = usize::try_from(deps).ok().and_then(|deps| deps.checked_mul(32)).ok_or(cut.clone())?;
+        let body = body.get(used..).and_then(|body| body.get(deps_bytes..)).ok_or(cut.clone())?;
+        let (actor_bytes, used) = leb128(body).ok_or(cut.clone())?;
+        let actor = usize::try_from(actor_bytes).ok().and_then(|len| body.get(used..)?.get(..len)).ok_or(cut)?;
+        Ok(Self { hash, actor: Actor::from_slice(actor).ok_or(MalformedChange::Actor)? })
+    }
+}
+
+/// Checks Automerge's chunk header: magic, checksum, type, length in LEB128. Gives the hash and what follows the header.
+fn open_chunk(bytes: &[u8]) -> Result<(ChangeHash, &[u8]), MalformedChange> {
     const MAGIC: [u8; 4] = [0x85, 0x6f, 0x4a, 0x83];
     const CHANGE: u8 = 1;
     if bytes.len() > CHANGE_BYTES_MAX {
@@ -169,14 +190,15 @@ pub fn change_hash(bytes: &[u8]) -> Result<ChangeHash, MalformedChange> {
     let (head, hashed) = bytes.split_at_checked(8).ok_or(MalformedChange::NotOneChange)?;
     let (kind, rest) = hashed.split_first().ok_or(MalformedChange::NotOneChange)?;
     let (length, header) = leb128(rest).ok_or(MalformedChange::NotOneChange)?;
-    if head[..4] != MAGIC || *kind != CHANGE || length != (rest.len() - header) as u64 {
+    let body = &rest[header..];
+    if head[..4] != MAGIC || *kind != CHANGE || length != body.len() as u64 {
         return Err(MalformedChange::NotOneChange);
     }
     let hash: [u8; 32] = Sha256::digest(hashed).into();
     if head[4..] != hash[..4] {
         return Err(MalformedChange::NotOneChange);
     }
-    Ok(ChangeHash(hash))
+    Ok((ChangeHash(hash), body))
 }
 
 /// An unsigned LEB128 number of at most four bytes, and how many it took.

@@ -1,0 +1,92 @@
+//! How a namespace lies in the store: two logs, of signed statements and of stamped changes, in the order they were accepted.
+//!
+//! Keys are positions, big-endian, from 0 without gaps, so the last key tells whether another process has added something.
+
+use std::ops::{Bound, ControlFlow};
+
+use memlet_auth::stamp::CompactStamp;
+use memlet_core::codec::{Decode, DecodeError, Encode, Reader, Writer};
+use memlet_core::id::NamespaceId;
+use memlet_store::{Read, Scope, StoreError, Table, Write};
+
+use crate::error::NodeError;
+
+/// A change and the stamp it came with, as both are stored and sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StampedChange {
+    /// Who made it, when, and by which grant.
+    pub stamp: CompactStamp,
+    /// One uncompressed Automerge change.
+    pub change: Vec<u8>,
+}
+
+impl Encode for StampedChange {
+    fn encode(&self, w: &mut Writer) {
+        w.array(2);
+        self.stamp.encode(w);
+        w.bytes(&self.change);
+    }
+}
+
+impl Decode for StampedChange {
+    fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        r.array(2)?;
+        Ok(Self { stamp: CompactStamp::decode(r)?, change: r.bytes()?.to_vec() })
+    }
+}
+
+/// How many entries a log has.
+pub(super) fn len(read: &dyn Read, id: NamespaceId, table: Table) -> Result<u64, NodeError> {
+    match read.last(Scope::Namespace(id), table)? {
+        Some((key, _)) => Ok(position(&key)? + 1),
+        None => Ok(0),
+    }
+}
+
+/// Adds an entry at `position`, which must be the log's length.
+pub(super) fn append(write: &mut dyn Write, table: Table, position: u64, value: &[u8]) -> Result<(), StoreError> {
+    write.put(table, &position.to_be_bytes(), value)
+}
+
+/// The entries from `from` on.
+///
+/// # Errors
+/// [`NodeError::Damaged`] if one is missing in between.
+pub(super) fn entries(read: &dyn Read, id: NamespaceId, table: Table, from: u64) -> Result<Vec<Vec<u8>>, NodeError> {
+    let mut found = Vec::new();
+    let mut checked = Ok(());
+    read.scan(Scope::Namespace(id), table, Bound::Included(&from.to_be_bytes()), &mut |key, value| {
+        let expected = from + found.len() as u64;
+        checked = position(key).and_then(|at| {
+            if at == expected {
+                Ok(())
+            } else {
+                Err(NodeError::Damaged(format!("entry {expected} of a log is missing")))
+            }
+        });
+        if checked.is_err() {
+            return ControlFlow::Break(());
+        }
+        found.push(value.to_vec());
+        ControlFlow::Continue(())
+    })?;
+    checked.map(|()| found)
+}
+
+/// The change at `position`.
+pub(super) fn change(read: &dyn Read, id: NamespaceId, position: u64) -> Result<StampedChange, NodeError> {
+    let value = read.get(Scope::Namespace(id), Table::Changes, &position.to_be_bytes())?;
+    let value = value.ok_or_else(|| NodeError::Damaged(format!("change {position} is missing")))?;
+    decode_change(&value)
+}
+
+/// Reads an entry of the log of changes.
+pub(super) fn decode_change(value: &[u8]) -> Result<StampedChange, NodeError> {
+    StampedChange::from_cbor(value)
+        .map_err(|error| NodeError::Damaged(format!("a stored change cannot be read: {error}")))
+}
+
+fn position(key: &[u8]) -> Result<u64, NodeError> {
+    let bytes = key.try_into().map_err(|_| NodeError::Damaged("a log has a key that is no position".into()))?;
+    Ok(u64::from_be_bytes(bytes))
+}

@@ -1,0 +1,128 @@
+//! One namespace in memory, brought up to date with the store at the start of every operation.
+//!
+//! Several processes may share the store, and it alone tells them of each other: whoever reads first takes in what others
+//! committed, and whoever writes does so inside the store's one write transaction. So nothing is ever written from an old view.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use memlet_auth::chain::VerifiedGrant;
+use memlet_auth::grant::Ability;
+use memlet_auth::statements::{Insertion, Statements};
+use memlet_core::codec::Encode as _;
+use memlet_core::document::{ChangeHead, Document};
+use memlet_core::id::{Actor, NamespaceId, PublicKey};
+use memlet_core::path::Path;
+use memlet_store::{Read, Table, Write};
+
+use super::log::{self, StampedChange};
+use super::waiting::Waiting;
+use crate::error::NodeError;
+
+/// What is known of a namespace, all of it also in the store but for what waits.
+pub(super) struct Open {
+    pub(super) document: Document,
+    pub(super) statements: Statements,
+    /// The actor of each change in the log, by position. Each actor's changes stand in the order of their numbers.
+    pub(super) log: Vec<Actor>,
+    /// The stamp time of the last change of each actor that was applied, in Unix milliseconds.
+    stamp_times: BTreeMap<Actor, u64>,
+    /// Changes that cannot be judged yet.
+    pub(super) waiting: Waiting,
+    statements_len: u64,
+}
+
+impl Open {
+    /// An empty namespace; [`Open::catch_up`] fills it.
+    pub(super) fn new(id: NamespaceId) -> Result<Self, NodeError> {
+        Ok(Self {
+            document: Document::new(id),
+            statements: Statements::new(id)?,
+            log: Vec::new(),
+            stamp_times: BTreeMap::new(),
+            waiting: Waiting::default(),
+            statements_len: 0,
+        })
+    }
+
+    /// Takes in what was committed since, by whatever process. True if there was anything.
+    pub(super) fn catch_up(&mut self, read: &dyn Read) -> Result<bool, NodeError> {
+        let id = self.document.namespace();
+        let statements = log::len(read, id, Table::Statements)?;
+        let changes = log::len(read, id, Table::Changes)?;
+        let news = statements > self.statements_len || changes > self.log.len() as u64;
+        if statements > self.statements_len {
+            for statement in log::entries(read, id, Table::Statements, self.statements_len)? {
+                let inserted = self.statements.insert(&statement, PublicKey(id.0));
+                if !matches!(inserted, Ok(Insertion::New { .. } | Insertion::Known(_))) {
+                    return Err(NodeError::Damaged("a stored grant does not verify".into()));
+                }
+                self.statements_len += 1;
+            }
+        }
+        if changes > self.log.len() as u64 {
+            let stored = log::entries(read, id, Table::Changes, self.log.len() as u64)?;
+            let stored = stored.iter().map(|value| log::decode_change(value)).collect::<Result<Vec<_>, _>>()?;
+            self.document.extend_stored(stored.iter().map(|stored| stored.change.as_slice()))?;
+            for stored in &stored {
+                let head = ChangeHead::read(&stored.change).map_err(|error| NodeError::Damaged(error.to_string()))?;
+                self.note(head.actor, stored.stamp.time_ms);
+            }
+        }
+        Ok(news)
+    }
+
+    /// Puts a change behind the log, in the store's open write and here.
+    pub(super) fn append(
+        &mut self,
+        write: &mut dyn Write,
+        actor: Actor,
+        change: &StampedChange,
+    ) -> Result<(), NodeError> {
+        log::append(write, Table::Changes, self.log.len() as u64, &change.to_cbor())?;
+        self.note(actor, change.stamp.time_ms);
+        Ok(())
+    }
+
+    /// Takes in a statement, and puts all that count through it behind the log.
+    pub(super) fn add_statement(
+        &mut self,
+        write: &mut dyn Write,
+        statement: &[u8],
+        peer: PublicKey,
+    ) -> Result<Insertion, NodeError> {
+        let insertion = self.statements.insert(statement, peer)?;
+        if let Insertion::New { added, .. } = &insertion {
+            for id in added {
+                let grant = self.statements.get(id).expect("what was added is there").grant().to_bytes();
+                log::append(write, Table::Statements, self.statements_len, &grant)?;
+                self.statements_len += 1;
+            }
+        }
+        Ok(insertion)
+    }
+
+    /// The grant under which `device` holds this namespace at `now_ms`: the nearest to the root that lets it sync.
+    pub(super) fn grant_of(&self, device: &PublicKey, now_ms: u64) -> Option<&Arc<VerifiedGrant>> {
+        self.statements
+            .iter()
+            .filter(|grant| grant.audience() == *device)
+            .filter(|grant| grant.check_request(Ability::Sync, &Path::ROOT, now_ms).is_ok())
+            .min_by_key(|grant| (grant.links(), grant.id()))
+    }
+
+    /// The stamp time of the last change of `actor`; 0 before its first.
+    pub(super) fn last_stamp_ms(&self, actor: &Actor) -> u64 {
+        self.stamp_times.get(actor).copied().unwrap_or(0)
+    }
+
+    /// Notes the stamp time of a change of `actor` that was applied.
+    pub(super) fn stamped(&mut self, actor: Actor, time_ms: u64) {
+        self.stamp_times.insert(actor, time_ms);
+    }
+
+    fn note(&mut self, actor: Actor, time_ms: u64) {
+        self.log.push(actor);
+        self.stamped(actor, time_ms);
+    }
+}

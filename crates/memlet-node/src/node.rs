@@ -1,0 +1,215 @@
+//! One replica: a store, the key of the device it is on, and the namespaces in it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use memlet_auth::grant::{Abilities, Cap, Grant, Terms};
+use memlet_auth::keys::SigningKey;
+use memlet_core::id::{Actor, NamespaceId, PublicKey, ReplicaId};
+use memlet_core::path::Path;
+use memlet_store::{Scope, Store, Table};
+
+use crate::environment::{Environment, random};
+use crate::error::NodeError;
+use crate::namespace::Namespace;
+
+/// A replica of any number of namespaces. Cheap to clone; safe to use from many threads, and beside other processes that have
+/// opened the same store.
+///
+/// [`Node::create_namespace`] or [`Node::join_namespace`] bring a namespace here, [`Node::namespace`] opens it.
+/// [`Node::subscribe`] tells of every change that this process has made durable.
+#[derive(Clone)]
+pub struct Node {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) device: SigningKey,
+    pub(crate) actor: Actor,
+    pub(crate) environment: Arc<dyn Environment>,
+    open: Mutex<BTreeMap<NamespaceId, Namespace>>,
+    subscribers: RwLock<Vec<Subscriber>>,
+    refusals: Mutex<BTreeMap<&'static str, u64>>,
+}
+
+type Subscriber = Box<dyn Fn(NamespaceId) + Send + Sync>;
+
+/// Records of [`Table::Node`].
+const REPLICA_KEY: &[u8] = b"replica";
+const DEVICE_KEY: &[u8] = b"device";
+const HOME_KEY: &[u8] = b"home";
+
+impl Node {
+    /// Opens the replica that `store` holds, or makes it one of `device`.
+    ///
+    /// # Errors
+    /// The store fails, or was made by another device.
+    pub fn open(
+        store: Arc<dyn Store>,
+        device: SigningKey,
+        environment: Arc<dyn Environment>,
+    ) -> Result<Self, NodeError> {
+        let replica = replica_id(&*store, &device.public(), &*environment)?;
+        let actor = Actor { device: device.public(), replica };
+        let shared = Shared {
+            store,
+            device,
+            actor,
+            environment,
+            open: Mutex::default(),
+            subscribers: RwLock::default(),
+            refusals: Mutex::default(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The device this node runs on.
+    pub fn device(&self) -> PublicKey {
+        self.shared.actor.device
+    }
+
+    /// What this node writes as.
+    pub fn actor(&self) -> Actor {
+        self.shared.actor
+    }
+
+    /// Time and randomness, as this node sees them.
+    pub fn environment(&self) -> &dyn Environment {
+        &*self.shared.environment
+    }
+
+    /// Makes the namespace of `root`, which grants this device everything, and the home of this node if it has none.
+    ///
+    /// # Errors
+    /// The store fails, or the namespace is here already.
+    pub fn create_namespace(&self, root: &SigningKey) -> Result<Namespace, NodeError> {
+        let terms = Terms {
+            audience: self.device(),
+            caps: vec![Cap { abilities: Abilities::ALL, path: Path::ROOT }],
+            not_before: 0,
+            expires: None,
+            depth: DEVICE_DEPTH,
+            nonce: random(self.environment()),
+        };
+        let grant = Grant::root(root, terms)?;
+        self.adopt(NamespaceId(root.public().0), &[grant.to_bytes()])
+    }
+
+    /// Takes in a namespace that another device invited this one to, by the grants it was given.
+    ///
+    /// # Errors
+    /// The grants do not verify or do not let this device sync; the store fails; the namespace is here already.
+    pub fn join_namespace(&self, id: NamespaceId, statements: &[Vec<u8>]) -> Result<Namespace, NodeError> {
+        self.adopt(id, statements)
+    }
+
+    fn adopt(&self, id: NamespaceId, statements: &[Vec<u8>]) -> Result<Namespace, NodeError> {
+        if self.namespaces()?.contains(&id) {
+            return Err(NodeError::NamespaceExists(id));
+        }
+        let namespace = Namespace::new(Arc::clone(&self.shared), id);
+        namespace.adopt(statements)?;
+        let mut write = self.shared.store.write(Scope::Store)?;
+        if write.get(Scope::Store, Table::Node, HOME_KEY)?.is_none() {
+            write.put(Table::Node, HOME_KEY, &id.0)?;
+            write.commit()?;
+        }
+        self.namespace(id)
+    }
+
+    /// The namespace that commands mean when they name none.
+    pub fn home(&self) -> Result<Option<NamespaceId>, NodeError> {
+        let home = self.shared.store.read()?.get(Scope::Store, Table::Node, HOME_KEY)?;
+        home.map(|bytes| {
+            NamespaceId::from_slice(&bytes).ok_or_else(|| NodeError::Damaged("the home namespace is no key".into()))
+        })
+        .transpose()
+    }
+
+    /// The namespaces here, by rising id.
+    pub fn namespaces(&self) -> Result<Vec<NamespaceId>, NodeError> {
+        Ok(self.shared.store.read()?.namespaces()?)
+    }
+
+    /// Opens a namespace. Its document is loaded when it is first used.
+    ///
+    /// # Errors
+    /// The store fails, or [`NodeError::UnknownNamespace`].
+    pub fn namespace(&self, id: NamespaceId) -> Result<Namespace, NodeError> {
+        let known = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        if let Some(namespace) = known {
+            return Ok(namespace);
+        }
+        if !self.namespaces()?.contains(&id) {
+            return Err(NodeError::UnknownNamespace(id));
+        }
+        let mut open = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(open.entry(id).or_insert_with(|| Namespace::new(Arc::clone(&self.shared), id)).clone())
+    }
+
+    /// Calls `on_change` after every commit of this process, from the thread that made it. It must not block.
+    ///
+    /// Commits of other processes show when a namespace is next used, or at [`Namespace::refresh`].
+    pub fn subscribe(&self, on_change: impl Fn(NamespaceId) + Send + Sync + 'static) {
+        let mut subscribers = self.shared.subscribers.write().unwrap_or_else(PoisonError::into_inner);
+        subscribers.push(Box::new(on_change));
+    }
+
+    /// How often something was refused since this node was opened, by error code.
+    pub fn refusals(&self) -> BTreeMap<&'static str, u64> {
+        self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Counts a refusal, whoever made it.
+    pub fn count_refusal(&self, code: &'static str) {
+        self.shared.count_refusal(code);
+    }
+}
+
+/// How often a device's grant may be passed on: a chain has at most eight links.
+pub(crate) const DEVICE_DEPTH: u8 = 7;
+
+impl Shared {
+    pub(crate) fn count_refusal(&self, code: &'static str) {
+        tracing::debug!(code, "refused");
+        *self.refusals.lock().unwrap_or_else(PoisonError::into_inner).entry(code).or_default() += 1;
+    }
+
+    pub(crate) fn notify(&self, id: NamespaceId) {
+        let subscribers = self.subscribers.read().unwrap_or_else(PoisonError::into_inner);
+        subscribers.iter().for_each(|on_change| on_change(id));
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.environment.now_ms()
+    }
+}
+
+/// The replica id of the store, minted when it is opened first.
+fn replica_id(store: &dyn Store, device: &PublicKey, environment: &dyn Environment) -> Result<ReplicaId, NodeError> {
+    if let Some(replica) = stored_replica_id(&*store.read()?, device)? {
+        return Ok(replica);
+    }
+    let mut write = store.write(Scope::Store)?;
+    if let Some(replica) = stored_replica_id(&*write, device)? {
+        return Ok(replica);
+    }
+    let replica = ReplicaId(random(environment));
+    write.put(Table::Node, DEVICE_KEY, &device.0)?;
+    write.put(Table::Node, REPLICA_KEY, &replica.0)?;
+    write.commit()?;
+    Ok(replica)
+}
+
+fn stored_replica_id<R: memlet_store::Read + ?Sized>(
+    read: &R,
+    device: &PublicKey,
+) -> Result<Option<ReplicaId>, NodeError> {
+    let Some(replica) = read.get(Scope::Store, Table::Node, REPLICA_KEY)? else { return Ok(None) };
+    if read.get(Scope::Store, Table::Node, DEVICE_KEY)?.as_deref() != Some(&device.0[..]) {
+        return Err(NodeError::OtherDevice);
+    }
+    let replica = ReplicaId::from_slice(&replica);
+    replica.map(Some).ok_or_else(|| NodeError::Damaged("the replica id has not 8 bytes".into()))
+}

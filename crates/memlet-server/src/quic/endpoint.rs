@@ -1,0 +1,264 @@
+//! The sockets of a node: where it listens, how it dials, and whom it lets in.
+//!
+//! Whatever QUIC leaves open is bounded here: memory by the flow control windows, peers by [`admission`](super::admission),
+//! silence by timeouts. A handshake runs in its own task, so a slow or hostile one delays nobody.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use memlet_core::id::PublicKey;
+use memlet_sync::code::CloseCode;
+use quinn::{ClientConfig, ConnectionError, ServerConfig, TransportConfig, TransportErrorCode, VarInt};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::quic::address::announced;
+use crate::quic::admission::{Admission, ConnectionLimits, Place, Verdict};
+use crate::quic::connection::Connection;
+use crate::quic::error::{BindError, DialError, Ended, quic_code};
+use crate::quic::identity::{Identity, PeerCheck};
+use crate::refusals::Refusals;
+
+/// How an endpoint behaves.
+#[derive(Clone, Debug)]
+pub struct EndpointOptions {
+    /// Where to listen. Port 0 lets the system choose.
+    pub listen: Vec<SocketAddr>,
+    /// How long a connection stays up in silence. The dialling side breaks the silence three times as often.
+    pub idle: Duration,
+    /// How long a handshake may take.
+    pub handshake: Duration,
+    /// How many peers are let in.
+    pub connections: ConnectionLimits,
+}
+
+impl Default for EndpointOptions {
+    fn default() -> Self {
+        Self {
+            listen: Vec::new(),
+            idle: Duration::from_secs(15),
+            handshake: Duration::from_secs(5),
+            connections: ConnectionLimits::default(),
+        }
+    }
+}
+
+/// All sockets of one node. Cloning gives another handle to the same sockets.
+///
+/// Call [`Endpoint::bind`] inside a tokio runtime, take what comes in from its [`Incoming`], [`Endpoint::dial`] whom you
+/// like, then [`Endpoint::stop`] and [`Endpoint::close`].
+#[derive(Clone, Debug)]
+pub struct Endpoint(Arc<Sockets>);
+
+#[derive(Debug)]
+struct Sockets {
+    identity: Identity,
+    listeners: Vec<quinn::Endpoint>,
+    // Bound to no interface, because a socket that listens on one cannot reach the others.
+    dialer_v4: Option<quinn::Endpoint>,
+    dialer_v6: Option<quinn::Endpoint>,
+    admission: Admission,
+    refusals: Refusals,
+    transport: Arc<TransportConfig>,
+    handshake: Duration,
+}
+
+impl Endpoint {
+    /// Binds the sockets and begins to let peers in. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// An address cannot be bound: it is in use, reserved, or not of this machine.
+    pub fn bind(
+        identity: Identity,
+        options: &EndpointOptions,
+        refusals: Refusals,
+    ) -> Result<(Self, Incoming), BindError> {
+        let server = server_config(&identity, options);
+        let bind = |address| quinn::Endpoint::server(server.clone(), address).map_err(|source| BindError { address, source });
+        let listeners = options.listen.iter().map(|address| bind(*address)).collect::<Result<Vec<_>, _>>()?;
+
+        let (established, incoming) = mpsc::channel(INCOMING_MAX);
+        let endpoint = Self(Arc::new(Sockets {
+            identity,
+            listeners,
+            dialer_v4: quinn::Endpoint::client((Ipv4Addr::UNSPECIFIED, 0).into()).ok(),
+            dialer_v6: quinn::Endpoint::client((Ipv6Addr::UNSPECIFIED, 0).into()).ok(),
+            admission: Admission::new(options.connections),
+            refusals,
+            transport: Arc::new(transport(options.idle, Some(options.idle / 3))),
+            handshake: options.handshake,
+        }));
+        for listener in &endpoint.0.listeners {
+            tokio::spawn(endpoint.clone().let_in(listener.clone(), established.clone()));
+        }
+        Ok((endpoint, Incoming(incoming)))
+    }
+
+    /// The public key of this device.
+    pub fn device(&self) -> PublicKey {
+        self.0.identity.device()
+    }
+
+    /// The addresses that the listening sockets are bound to, with the ports the system chose.
+    pub fn bound(&self) -> Vec<SocketAddr> {
+        self.0.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+    }
+
+    /// The addresses to tell peers: as [`Endpoint::bound`], with those of interfaces in place of "all interfaces".
+    pub fn announced(&self) -> Vec<SocketAddr> {
+        announced(self.bound())
+    }
+
+    /// Connects to the node at `address`, which must be `expected` if that is known.
+    ///
+    /// # Errors
+    /// Another device answers, nobody does in time, or the peer declines; see [`DialError`].
+    pub async fn dial(&self, address: SocketAddr, expected: Option<PublicKey>) -> Result<Connection, DialError> {
+        let sockets = &self.0;
+        let socket = if address.is_ipv4() { &sockets.dialer_v4 } else { &sockets.dialer_v6 };
+        let no_route = |reason: String| DialError::Route { address, reason };
+        let socket = socket.as_ref().ok_or_else(|| no_route("no socket of this address family".into()))?;
+        let check = Arc::new(PeerCheck::expecting(expected));
+        let mut config = ClientConfig::new(Arc::new(sockets.identity.client_config(check.clone())));
+        config.transport_config(sockets.transport.clone());
+
+        let connecting = socket.connect_with(config, address, SERVER_NAME).map_err(|error| no_route(error.to_string()))?;
+        match timeout(sockets.handshake, connecting).await {
+            Err(_) => Err(DialError::NoAnswer(address)),
+            Ok(Ok(connection)) => Connection::new(connection, None, sockets.refusals.clone())
+                .ok_or_else(|| DialError::Handshake { address, reason: "the peer showed no key".into() }),
+            Ok(Err(error)) => Err(match (expected, check.stranger()) {
+                (Some(expected), Some(found)) => DialError::WrongPeer { address, expected, found },
+                _ => dial_error(address, error),
+            }),
+        }
+    }
+
+    /// Refuses every new peer from now on. Connections that are up stay up.
+    pub fn stop(&self) {
+        self.0.admission.stop();
+    }
+
+    /// Closes all connections with `code`, frees the sockets, and waits until peers have been told, at most `within`.
+    pub async fn close(&self, code: CloseCode, within: Duration) {
+        self.stop();
+        let sockets = || self.0.listeners.iter().chain(&self.0.dialer_v4).chain(&self.0.dialer_v6);
+        sockets().for_each(|socket| socket.close(quic_code(code), &[]));
+        let told = async {
+            for socket in sockets() {
+                socket.wait_idle().await;
+            }
+        };
+        if timeout(within, told).await.is_err() {
+            tracing::debug!("some peers may learn only from the silence that this node has closed");
+        }
+    }
+
+    /// Lets in who comes to `listener`, until it is closed.
+    async fn let_in(self, listener: quinn::Endpoint, established: mpsc::Sender<Connection>) {
+        let mut handshakes = JoinSet::new();
+        while let Some(incoming) = listener.accept().await {
+            while handshakes.try_join_next().is_some() {}
+            match self.0.admission.judge(incoming.remote_address().ip(), incoming.remote_address_validated()) {
+                Verdict::Accept(place) => {
+                    handshakes.spawn(self.clone().shake_hands(incoming, place, established.clone()));
+                }
+                Verdict::ProveAddress => {
+                    if incoming.retry().is_err() {
+                        self.0.refusals.count("ADDRESS_UNPROVEN");
+                    }
+                }
+                Verdict::Refuse(refusal) => {
+                    self.0.refusals.count(refusal.code());
+                    incoming.refuse();
+                }
+            }
+        }
+    }
+
+    async fn shake_hands(self, incoming: quinn::Incoming, place: Place, established: mpsc::Sender<Connection>) {
+        let refusals = &self.0.refusals;
+        match timeout(self.0.handshake, incoming.into_future()).await {
+            Ok(Ok(connection)) => match Connection::new(connection, Some(place), refusals.clone()) {
+                // nobody waits for peers any more once the node stops
+                Some(connection) => drop(established.send(connection).await),
+                None => refusals.count("HANDSHAKE"),
+            },
+            Ok(Err(_)) => refusals.count("HANDSHAKE"),
+            Err(_) => refusals.count("HANDSHAKE_TIMEOUT"),
+        }
+    }
+}
+
+/// The peers that were let in, each authenticated by its key.
+#[derive(Debug)]
+pub struct Incoming(mpsc::Receiver<Connection>);
+
+impl Incoming {
+    /// The next peer; none once the endpoint is closed.
+    pub async fn next(&mut self) -> Option<Connection> {
+        self.0.recv().await
+    }
+}
+
+fn server_config(identity: &Identity, options: &EndpointOptions) -> ServerConfig {
+    let mut config = ServerConfig::with_crypto(Arc::new(identity.server_config()));
+    config
+        .transport_config(Arc::new(transport(options.idle, None)))
+        .max_incoming(options.connections.total_max)
+        .incoming_buffer_size(KNOCKING_BYTES_MAX)
+        .incoming_buffer_size_total(KNOCKING_TOTAL_BYTES_MAX);
+    config
+}
+
+/// The transport of both sides. Only the dialling side keeps the connection alive, because only it knows that it wants to.
+fn transport(idle: Duration, keep_alive: Option<Duration>) -> TransportConfig {
+    let mut config = TransportConfig::default();
+    config
+        .receive_window(VarInt::from_u32(CONNECTION_WINDOW_BYTES))
+        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW_BYTES))
+        .send_window(SEND_WINDOW_BYTES)
+        .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS_MAX))
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .datagram_receive_buffer_size(None)
+        .max_idle_timeout(Some(idle.try_into().expect("an idle timeout of less than 2^62 milliseconds")))
+        .keep_alive_interval(keep_alive);
+    config
+}
+
+fn dial_error(address: SocketAddr, error: ConnectionError) -> DialError {
+    match error {
+        ConnectionError::TimedOut | ConnectionError::Reset => DialError::NoAnswer(address),
+        ConnectionError::VersionMismatch => DialError::Protocol(address),
+        ConnectionError::ConnectionClosed(close) if close.error_code == TransportErrorCode::CONNECTION_REFUSED => {
+            DialError::Busy(address)
+        }
+        ConnectionError::ConnectionClosed(close) if close.error_code == TransportErrorCode::crypto(NO_PROTOCOL_ALERT) => {
+            DialError::Protocol(address)
+        }
+        ConnectionError::ApplicationClosed(_) => DialError::Ended { address, ended: Ended::from(error) },
+        other => DialError::Handshake { address, reason: other.to_string() },
+    }
+}
+
+/// TLS alert `no_application_protocol` (RFC 7301, section 3.2).
+const NO_PROTOCOL_ALERT: u8 = 120;
+/// What quinn asks for and nobody sees: no server name is sent.
+const SERVER_NAME: &str = "memlet";
+/// Bidirectional streams a peer may have open; a further one waits.
+const STREAMS_MAX: u32 = 64;
+/// Bytes a peer may have in flight to us on one connection.
+const CONNECTION_WINDOW_BYTES: u32 = 8 << 20;
+/// Bytes a peer may have in flight to us on one stream.
+const STREAM_WINDOW_BYTES: u32 = 1 << 20;
+/// Bytes kept for one connection until its peer has acknowledged them: what a slow peer can hold here.
+const SEND_WINDOW_BYTES: u64 = 2 << 20;
+/// Bytes buffered for one peer that knocks and for all of them, before they are judged.
+const KNOCKING_BYTES_MAX: u64 = 64 << 10;
+const KNOCKING_TOTAL_BYTES_MAX: u64 = 4 << 20;
+/// Established peers that wait to be taken from [`Incoming`].
+const INCOMING_MAX: usize = 64;
+
+const _: () = assert!(STREAM_WINDOW_BYTES <= CONNECTION_WINDOW_BYTES);
