@@ -14,6 +14,6 @@ mod peers;
 pub use caller::{Agent, Caller};
 pub use environment::Environment;
 pub use error::NodeError;
-pub use namespace::{Admission, DeviceInfo, Namespace, Role, StampedChange, WAITING_BYTES_MAX, WAITING_CHANGES_MAX};
+pub use namespace::{DeviceInfo, Namespace, NamespaceReplica, Role, WAITING_BYTES_MAX, WAITING_CHANGES_MAX};
 pub use node::Node;
 pub use peers::Peer;

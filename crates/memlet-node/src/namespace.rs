@@ -12,17 +12,19 @@ use memlet_store::{Scope, Write};
 use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::node::Shared;
-pub use log::StampedChange;
+use log::StoredChange;
 use open::Open;
 
 mod admit;
 mod devices;
+mod index;
 mod log;
 mod open;
+mod replica;
 mod waiting;
 
-pub use admit::Admission;
 pub use devices::{DeviceInfo, Role};
+pub use replica::NamespaceReplica;
 pub use waiting::{WAITING_BYTES_MAX, WAITING_CHANGES_MAX};
 
 /// A namespace. Cheap to clone; every call is one atomic step, durable when it returns.
@@ -115,11 +117,11 @@ impl Namespace {
         let Written { change, effects } = written;
         admit::check_effects(&standing.grant, effects)?;
         let context = StampContext { namespace: self.id, epoch: open.document.epoch().1 };
-        let time_ms = standing.now_ms.max(open.last_stamp_ms(&change.actor));
+        let time_ms = standing.now_ms.max(open.index.stamped_ms(&change.actor));
         let author = self.key_of(caller);
         let stamp = Stamp::sign(context, standing.grant.id(), change.hash, time_ms, author, &self.shared.device);
-        let stamped = StampedChange { stamp: stamp.compact(), change: change.bytes().to_vec() };
-        open.append(write, change.actor, &stamped)
+        let stored = StoredChange { stamp: stamp.compact(), change: change.bytes().to_vec() };
+        open.append(write, &change.head(), &stored)
     }
 
     fn key_of<'a>(&'a self, caller: &'a Caller) -> &'a SigningKey {

@@ -143,6 +143,11 @@ impl Parsed {
         })
     }
 
+    /// Its hash, actor and number.
+    pub fn head(&self) -> ChangeHead {
+        ChangeHead { hash: self.hash, actor: self.actor, seq: self.seq }
+    }
+
     /// The change as it is stored and sent: one uncompressed chunk.
     pub fn bytes(&self) -> &[u8] {
         self.change.raw_bytes()
@@ -160,24 +165,31 @@ pub struct ChangeHead {
     pub hash: ChangeHash,
     /// Who claims to have written it.
     pub actor: Actor,
+    /// Under which number, from 1.
+    pub seq: u64,
 }
 
 impl ChangeHead {
-    /// Reads the chunk header (magic, checksum, type, length) and the first fields of the change: dependencies and actor.
+    /// Reads the chunk header (magic, checksum, type, length) and the first fields of the change: dependencies, actor, number.
     ///
     /// # Errors
     /// The bytes are not one uncompressed change chunk with a right checksum (the first bytes of the hash), are more than
     /// 4 MiB, or name no device as their author.
     pub fn read(bytes: &[u8]) -> Result<Self, MalformedChange> {
         let (hash, body) = open_chunk(bytes)?;
-        let cut = MalformedChange::NotOneChange;
-        let (deps, used) = leb128(body).ok_or(cut.clone())?;
-        let deps_bytes = usize::try_from(deps).ok().and_then(|deps| deps.checked_mul(32)).ok_or(cut.clone())?;
-        let body = body.get(used..).and_then(|body| body.get(deps_bytes..)).ok_or(cut.clone())?;
-        let (actor_bytes, used) = leb128(body).ok_or(cut.clone())?;
-        let actor = usize::try_from(actor_bytes).ok().and_then(|len| body.get(used..)?.get(..len)).ok_or(cut)?;
-        Ok(Self { hash, actor: Actor::from_slice(actor).ok_or(MalformedChange::Actor)? })
+        let (actor, seq) = read_author(body).ok_or(MalformedChange::NotOneChange)?;
+        Ok(Self { hash, actor: Actor::from_slice(actor).ok_or(MalformedChange::Actor)?, seq })
     }
+}
+
+/// Skips the dependencies of a change and reads its actor id and number.
+fn read_author(body: &[u8]) -> Option<(&[u8], u64)> {
+    let take = |body: &'_ [u8]| leb128(body).and_then(|(value, used)| Some((usize::try_from(value).ok()?, used)));
+    let (deps, used) = take(body)?;
+    let body = body.get(used..)?.get(deps.checked_mul(32)?..)?;
+    let (len, used) = take(body)?;
+    let (actor, rest) = body.get(used..)?.split_at_checked(len)?;
+    Some((actor, leb128(rest)?.0))
 }
 
 /// Checks Automerge's chunk header: magic, checksum, type, length in LEB128. Gives the hash and what follows the header.
@@ -201,10 +213,10 @@ fn open_chunk(bytes: &[u8]) -> Result<(ChangeHash, &[u8]), MalformedChange> {
     Ok((ChangeHash(hash), body))
 }
 
-/// An unsigned LEB128 number of at most four bytes, and how many it took.
+/// An unsigned LEB128 number below 2^63, and how many bytes it took.
 fn leb128(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0;
-    for (at, byte) in bytes.iter().take(4).enumerate() {
+    for (at, byte) in bytes.iter().take(9).enumerate() {
         value |= u64::from(byte & 0x7f) << (7 * at);
         if byte & 0x80 == 0 {
             return Some((value, at + 1));

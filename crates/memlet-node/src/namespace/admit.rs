@@ -7,27 +7,20 @@ use memlet_auth::chain::VerifiedGrant;
 use memlet_auth::effects;
 use memlet_auth::error::{Denied, StampRefusal};
 use memlet_auth::grant::Ability;
-use memlet_auth::stamp::{Arrival, Verdict};
+use memlet_auth::stamp::{Arrival, CompactStamp, Verdict};
+use memlet_auth::statements::Insertion;
 use memlet_core::document::{AdmitError, ChangeHead, Effect, Effects, MalformedChange, Parsed, Refusal};
 use memlet_core::id::PublicKey;
+use memlet_store::Write;
+use memlet_sync::clock::{ActorRef, ChangeRef, StatementRef, Tip};
+use memlet_sync::replica::{Admission, StampedChange, StatementAdmission};
 
-use super::log::StampedChange;
+use super::log::StoredChange;
 use super::open::Open;
 use super::{Namespace, Outcome};
 use crate::error::NodeError;
 
-/// What became of changes or statements from outside. What is not counted here was known already.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Admission {
-    /// How many were taken in; they are durable.
-    pub applied: u64,
-    /// How many of those given wait for something: a grant, a change before them, or the time they claim.
-    pub waiting: u64,
-    /// The codes of those that were refused for good.
-    pub refused: Vec<&'static str>,
-}
-
-/// Why one change is not applied.
+/// Why a change is not applied, for good.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error(transparent)]
@@ -52,28 +45,41 @@ impl Refused {
     }
 }
 
+/// What became of a change that was not refused.
+#[derive(Clone, Copy)]
 enum Judged {
-    Applied(Parsed),
-    Known,
-    Waits,
+    Applied(ChangeHead),
+    Known(ChangeHead),
+    /// It waits for a grant or for a change before it.
+    Parked,
+    /// Its stamp holds, but for the time it claims.
+    Held(ChangeHead),
+}
+
+/// Why a change was not judged.
+enum Failure {
+    /// The change is at fault.
+    Refused(Refused),
+    /// This side is at fault: nothing of the batch may be kept.
+    Node(NodeError),
 }
 
 impl Namespace {
     /// Takes in changes from a peer, in the order they came. When it returns, what was applied is durable.
     ///
     /// # Errors
-    /// The store or the document fails; nothing was taken in then. A bad change is no error: see [`Admission::refused`].
+    /// The store or the document fails; nothing was taken in then. A bad change is no error, but counted.
     pub fn admit(&self, changes: Vec<StampedChange>) -> Result<Admission, NodeError> {
-        match self.try_admit(&changes) {
-            // Automerge choked on one of them: find out which, so that the others are not lost for it.
+        match self.admit_together(&changes) {
+            // Automerge choked on one of them: find out on which, so that the others are not lost for it.
             Err(NodeError::Document(_)) if changes.len() > 1 => {
                 let mut total = Admission::default();
                 for change in changes {
-                    total.add(self.admit(vec![change])?);
+                    add(&mut total, self.admit(vec![change])?);
                 }
                 Ok(total)
             }
-            Err(NodeError::Document(broken)) => {
+            Err(NodeError::Document(broken)) if changes.len() == 1 => {
                 tracing::warn!(%broken, "a change passed the gate and broke the document; it was refused");
                 self.shared.count_refusal("CHANGE_BROKEN");
                 Ok(Admission { refused: vec!["CHANGE_BROKEN"], ..Admission::default() })
@@ -82,102 +88,121 @@ impl Namespace {
         }
     }
 
-    fn try_admit(&self, changes: &[StampedChange]) -> Result<Admission, NodeError> {
-        let admission = self.transact(|open, write| {
-            let before = open.waiting.len() as u64;
+    fn admit_together(&self, changes: &[StampedChange]) -> Result<Admission, NodeError> {
+        self.transact(|open, write| {
             let mut admission = Admission::default();
-            let mut applied = Vec::new();
-            let mut round = open.waiting.take();
-            round.extend_from_slice(changes);
-            // What one change waits for may be another of the same round.
+            // What waited is tried again with what came, since each may be what another waits for.
+            let waited = open.waiting.take().into_iter().map(|change| (change, false));
+            let mut queue: Vec<_> = waited.chain(changes.iter().map(|change| (change.clone(), true))).collect();
             loop {
-                let count = applied.len();
-                for change in std::mem::take(&mut round) {
-                    match self.judge(open, &change) {
-                        Ok(Judged::Applied(parsed)) => applied.push((parsed.actor, change)),
-                        Ok(Judged::Known) => {}
-                        Ok(Judged::Waits) => round.push(change),
-                        Err(AdmitError::Refused(refused)) => admission.refuse(self, &refused),
-                        Err(AdmitError::Broken(broken)) => return Err(broken.into()),
+                let before = admission.applied;
+                let mut undecided = Vec::new();
+                for (change, is_new) in queue {
+                    match self.judge(open, write, &change) {
+                        Ok(Judged::Applied(head)) => {
+                            admission.applied += 1;
+                            carry(&mut admission, &head);
+                        }
+                        Ok(Judged::Known(head)) => {
+                            admission.known += u64::from(is_new);
+                            carry(&mut admission, &head);
+                        }
+                        Ok(waits) => undecided.push((change, is_new, waits)),
+                        Err(Failure::Refused(refused)) => {
+                            tracing::debug!(%refused, "a change was refused");
+                            self.shared.count_refusal(refused.code());
+                            admission.refused.push(refused.code());
+                        }
+                        Err(Failure::Node(error)) => return Err(error),
                     }
                 }
-                if applied.len() == count {
+                if admission.applied == before {
+                    self.let_wait(open, undecided, &mut admission);
                     break;
                 }
+                queue = undecided.into_iter().map(|(change, is_new, _)| (change, is_new)).collect();
             }
-            for change in round {
-                let hash =
-                    ChangeHead::read(&change.change).map_or(memlet_core::id::ChangeHash([0; 32]), |head| head.hash);
-                for _ in 0..open.waiting.push(hash, change) {
-                    self.shared.count_refusal("WAITING_FULL");
-                }
-            }
-            admission.waiting = (open.waiting.len() as u64).saturating_sub(before);
-            admission.applied = applied.len() as u64;
             open.document.seal()?;
-            for (actor, change) in &applied {
-                open.append(write, *actor, change)?;
-            }
-            Ok(if applied.is_empty() { Outcome::Leave(admission) } else { Outcome::Commit(admission) })
-        })?;
-        Ok(admission)
+            Ok(if admission.applied > 0 { Outcome::Commit(admission) } else { Outcome::Leave(admission) })
+        })
     }
 
-    /// Judges one change and, if it holds, applies it to the document in memory.
-    fn judge(&self, open: &mut Open, stamped: &StampedChange) -> Result<Judged, AdmitError<Refused>> {
-        let head = ChangeHead::read(&stamped.change).map_err(refused)?;
-        if open.document.knows(&head.hash) {
-            return Ok(Judged::Known);
+    fn let_wait(&self, open: &mut Open, undecided: Vec<(StampedChange, bool, Judged)>, admission: &mut Admission) {
+        for (change, is_new, waits) in undecided {
+            match waits {
+                Judged::Held(head) => {
+                    admission.held += u64::from(is_new);
+                    carry(admission, &head);
+                }
+                _ => admission.parked += u64::from(is_new),
+            }
+            for _ in 0..open.waiting.push(change) {
+                self.shared.count_refusal("WAITING_FULL");
+            }
         }
+    }
+
+    /// Judges one change and, if it holds, applies it in memory and puts it into the open write.
+    fn judge(&self, open: &mut Open, write: &mut dyn Write, stamped: &StampedChange) -> Result<Judged, Failure> {
+        let head = ChangeHead::read(&stamped.change)?;
+        if open.document.knows(&head.hash) {
+            return Ok(Judged::Known(head));
+        }
+        let Some(grant) = open.statements.find(&stamped.grant).cloned() else { return Ok(Judged::Parked) };
+        let stamp = CompactStamp { grant: grant.id(), time_ms: stamped.time_ms, signatures: stamped.signatures };
         let arrival = Arrival {
             epoch: open.document.epoch().1,
             actor: head.actor,
             change: head.hash,
-            previous_ms: open.last_stamp_ms(&head.actor),
+            previous_ms: open.index.stamped_ms(&head.actor),
             now_ms: self.shared.now_ms(),
         };
-        let stamp = match stamped.stamp.verify(&open.statements, &arrival).map_err(refused)? {
-            Verdict::Verified(stamp) => stamp,
-            Verdict::Parked(_) | Verdict::Held { .. } => return Ok(Judged::Waits),
-        };
-        let parsed = Parsed::from_bytes(&stamped.change).map_err(refused)?;
-        let grant = stamp.grant();
-        let admitted =
-            open.document.admit::<Refused>(&parsed, &grant.id(), |effects| Ok(check_effects(grant, effects)?));
-        match admitted {
+        match stamp.verify(&open.statements, &arrival)? {
+            Verdict::Verified(_) => {}
+            Verdict::Parked(_) => return Ok(Judged::Parked),
+            Verdict::Held { .. } => return Ok(Judged::Held(head)),
+        }
+        let parsed = Parsed::from_bytes(&stamped.change)?;
+        let permits = |effects: &Effects| Ok(check_effects(&grant, effects)?);
+        match open.document.admit::<Refused>(&parsed, &grant.id(), permits) {
             Ok(()) => {
-                open.stamped(head.actor, stamped.stamp.time_ms);
-                Ok(Judged::Applied(parsed))
+                let stored = StoredChange { stamp, change: stamped.change.clone() };
+                open.append(write, &head, &stored).map_err(Failure::Node)?;
+                Ok(Judged::Applied(head))
             }
-            Err(AdmitError::Refused(Refused::Claim(Refusal::MissingDependency))) => Ok(Judged::Waits),
-            Err(error) => Err(error),
+            Err(AdmitError::Refused(Refused::Claim(Refusal::MissingDependency))) => Ok(Judged::Parked),
+            Err(AdmitError::Refused(refused)) => Err(Failure::Refused(refused)),
+            Err(AdmitError::Broken(broken)) => Err(Failure::Node(broken.into())),
         }
     }
 
-    /// Takes in grants from a peer.
+    /// Takes in grants from a peer. When it returns, those that hold are durable.
     ///
     /// # Errors
-    /// The store fails. A bad grant is no error: see [`Admission::refused`].
-    pub fn admit_statements(&self, statements: &[Vec<u8>], peer: PublicKey) -> Result<Admission, NodeError> {
-        use memlet_auth::statements::Insertion;
-        let admission = self.transact(|open, write| {
-            let mut admission = Admission::default();
+    /// The store fails. A bad grant is no error, but counted.
+    pub fn admit_statements(&self, statements: &[Vec<u8>], peer: PublicKey) -> Result<StatementAdmission, NodeError> {
+        let (admission, is_news) = self.transact(|open, write| {
+            let mut admission = StatementAdmission::default();
+            let mut is_news = false;
             for statement in statements {
                 match open.add_statement(write, statement, peer) {
                     Ok(Insertion::New { added, refused }) => {
-                        admission.applied += added.len() as u64;
-                        refused.iter().for_each(|refusal| admission.count(self, refusal.code()));
+                        is_news = true;
+                        admission.held.extend(added.iter().map(StatementRef::of_grant));
+                        admission.refused.extend(refused.iter().map(|refusal| refusal.code()));
                     }
-                    Ok(Insertion::Known(_)) => {}
-                    Ok(Insertion::Parked(_)) => admission.waiting += 1,
-                    Ok(Insertion::Dropped(_)) => self.shared.count_refusal("WAITING_FULL"),
-                    Err(NodeError::Grant(refusal)) => admission.count(self, refusal.code()),
+                    Ok(Insertion::Known(id)) => admission.held.push(StatementRef::of_grant(&id)),
+                    Ok(Insertion::Parked(_)) => admission.parked += 1,
+                    Ok(Insertion::Dropped(_)) => admission.refused.push("WAITING_FULL"),
+                    Err(NodeError::Grant(refusal)) => admission.refused.push(refusal.code()),
                     Err(error) => return Err(error),
                 }
             }
-            Ok(if admission.applied > 0 { Outcome::Commit(admission) } else { Outcome::Leave(admission) })
+            let outcome = (admission, is_news);
+            Ok(if is_news { Outcome::Commit(outcome) } else { Outcome::Leave(outcome) })
         })?;
-        if admission.applied > 0 {
+        admission.refused.iter().for_each(|code| self.shared.count_refusal(code));
+        if is_news {
             // A change may have waited for one of them.
             self.admit(Vec::new())?;
         }
@@ -185,26 +210,24 @@ impl Namespace {
     }
 }
 
-impl Admission {
-    fn add(&mut self, other: Self) {
-        self.applied += other.applied;
-        self.waiting += other.waiting;
-        self.refused.extend(other.refused);
-    }
-
-    fn refuse(&mut self, namespace: &Namespace, refused: &Refused) {
-        tracing::debug!(%refused, "a change was refused");
-        self.count(namespace, refused.code());
-    }
-
-    fn count(&mut self, namespace: &Namespace, code: &'static str) {
-        namespace.shared.count_refusal(code);
-        self.refused.push(code);
-    }
+fn carry(admission: &mut Admission, head: &ChangeHead) {
+    let tip = Tip { seq: head.seq, change: ChangeRef::of(&head.hash) };
+    admission.carried.raise(ActorRef::of(&head.actor), tip);
 }
 
-fn refused<E: Into<Refused>>(error: E) -> AdmitError<Refused> {
-    AdmitError::Refused(error.into())
+fn add(total: &mut Admission, one: Admission) {
+    total.carried.join(&one.carried);
+    total.applied += one.applied;
+    total.known += one.known;
+    total.parked += one.parked;
+    total.held += one.held;
+    total.refused.extend(one.refused);
+}
+
+impl<E: Into<Refused>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Refused(error.into())
+    }
 }
 
 /// Adding and editing needs `write`, removing `forget`, each at its path and in every link of the chain.

@@ -11,16 +11,16 @@ use memlet_store::{Read, Scope, StoreError, Table, Write};
 
 use crate::error::NodeError;
 
-/// A change and the stamp it came with, as both are stored and sent.
+/// A change and the stamp it came with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StampedChange {
+pub(super) struct StoredChange {
     /// Who made it, when, and by which grant.
-    pub stamp: CompactStamp,
+    pub(super) stamp: CompactStamp,
     /// One uncompressed Automerge change.
-    pub change: Vec<u8>,
+    pub(super) change: Vec<u8>,
 }
 
-impl Encode for StampedChange {
+impl Encode for StoredChange {
     fn encode(&self, w: &mut Writer) {
         w.array(2);
         self.stamp.encode(w);
@@ -28,7 +28,7 @@ impl Encode for StampedChange {
     }
 }
 
-impl Decode for StampedChange {
+impl Decode for StoredChange {
     fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
         r.array(2)?;
         Ok(Self { stamp: CompactStamp::decode(r)?, change: r.bytes()?.to_vec() })
@@ -74,15 +74,15 @@ pub(super) fn entries(read: &dyn Read, id: NamespaceId, table: Table, from: u64)
 }
 
 /// The change at `position`.
-pub(super) fn change(read: &dyn Read, id: NamespaceId, position: u64) -> Result<StampedChange, NodeError> {
+pub(super) fn change(read: &dyn Read, id: NamespaceId, position: u64) -> Result<StoredChange, NodeError> {
     let value = read.get(Scope::Namespace(id), Table::Changes, &position.to_be_bytes())?;
     let value = value.ok_or_else(|| NodeError::Damaged(format!("change {position} is missing")))?;
     decode_change(&value)
 }
 
 /// Reads an entry of the log of changes.
-pub(super) fn decode_change(value: &[u8]) -> Result<StampedChange, NodeError> {
-    StampedChange::from_cbor(value)
+pub(super) fn decode_change(value: &[u8]) -> Result<StoredChange, NodeError> {
+    StoredChange::from_cbor(value)
         .map_err(|error| NodeError::Damaged(format!("a stored change cannot be read: {error}")))
 }
 

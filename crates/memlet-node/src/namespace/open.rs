@@ -3,7 +3,6 @@
 //! Several processes may share the store, and it alone tells them of each other: whoever reads first takes in what others
 //! committed, and whoever writes does so inside the store's one write transaction. So nothing is ever written from an old view.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use memlet_auth::chain::VerifiedGrant;
@@ -11,11 +10,12 @@ use memlet_auth::grant::Ability;
 use memlet_auth::statements::{Insertion, Statements};
 use memlet_core::codec::Encode as _;
 use memlet_core::document::{ChangeHead, Document};
-use memlet_core::id::{Actor, NamespaceId, PublicKey};
+use memlet_core::id::{NamespaceId, PublicKey};
 use memlet_core::path::Path;
 use memlet_store::{Read, Table, Write};
 
-use super::log::{self, StampedChange};
+use super::index::Index;
+use super::log::{self, StoredChange};
 use super::waiting::Waiting;
 use crate::error::NodeError;
 
@@ -23,10 +23,7 @@ use crate::error::NodeError;
 pub(super) struct Open {
     pub(super) document: Document,
     pub(super) statements: Statements,
-    /// The actor of each change in the log, by position. Each actor's changes stand in the order of their numbers.
-    pub(super) log: Vec<Actor>,
-    /// The stamp time of the last change of each actor that was applied, in Unix milliseconds.
-    stamp_times: BTreeMap<Actor, u64>,
+    pub(super) index: Index,
     /// Changes that cannot be judged yet.
     pub(super) waiting: Waiting,
     statements_len: u64,
@@ -38,8 +35,7 @@ impl Open {
         Ok(Self {
             document: Document::new(id),
             statements: Statements::new(id)?,
-            log: Vec::new(),
-            stamp_times: BTreeMap::new(),
+            index: Index::default(),
             waiting: Waiting::default(),
             statements_len: 0,
         })
@@ -50,7 +46,7 @@ impl Open {
         let id = self.document.namespace();
         let statements = log::len(read, id, Table::Statements)?;
         let changes = log::len(read, id, Table::Changes)?;
-        let news = statements > self.statements_len || changes > self.log.len() as u64;
+        let news = statements > self.statements_len || changes > self.index.len();
         if statements > self.statements_len {
             for statement in log::entries(read, id, Table::Statements, self.statements_len)? {
                 let inserted = self.statements.insert(&statement, PublicKey(id.0));
@@ -60,13 +56,13 @@ impl Open {
                 self.statements_len += 1;
             }
         }
-        if changes > self.log.len() as u64 {
-            let stored = log::entries(read, id, Table::Changes, self.log.len() as u64)?;
+        if changes > self.index.len() {
+            let stored = log::entries(read, id, Table::Changes, self.index.len())?;
             let stored = stored.iter().map(|value| log::decode_change(value)).collect::<Result<Vec<_>, _>>()?;
             self.document.extend_stored(stored.iter().map(|stored| stored.change.as_slice()))?;
-            for stored in &stored {
-                let head = ChangeHead::read(&stored.change).map_err(|error| NodeError::Damaged(error.to_string()))?;
-                self.note(head.actor, stored.stamp.time_ms);
+            for StoredChange { stamp, change } in &stored {
+                let head = ChangeHead::read(change).map_err(|error| NodeError::Damaged(error.to_string()))?;
+                self.index.push(&head, stamp.time_ms);
             }
         }
         Ok(news)
@@ -76,11 +72,11 @@ impl Open {
     pub(super) fn append(
         &mut self,
         write: &mut dyn Write,
-        actor: Actor,
-        change: &StampedChange,
+        head: &ChangeHead,
+        change: &StoredChange,
     ) -> Result<(), NodeError> {
-        log::append(write, Table::Changes, self.log.len() as u64, &change.to_cbor())?;
-        self.note(actor, change.stamp.time_ms);
+        log::append(write, Table::Changes, self.index.len(), &change.to_cbor())?;
+        self.index.push(head, change.stamp.time_ms);
         Ok(())
     }
 
@@ -109,20 +105,5 @@ impl Open {
             .filter(|grant| grant.audience() == *device)
             .filter(|grant| grant.check_request(Ability::Sync, &Path::ROOT, now_ms).is_ok())
             .min_by_key(|grant| (grant.links(), grant.id()))
-    }
-
-    /// The stamp time of the last change of `actor`; 0 before its first.
-    pub(super) fn last_stamp_ms(&self, actor: &Actor) -> u64 {
-        self.stamp_times.get(actor).copied().unwrap_or(0)
-    }
-
-    /// Notes the stamp time of a change of `actor` that was applied.
-    pub(super) fn stamped(&mut self, actor: Actor, time_ms: u64) {
-        self.stamp_times.insert(actor, time_ms);
-    }
-
-    fn note(&mut self, actor: Actor, time_ms: u64) {
-        self.log.push(actor);
-        self.stamped(actor, time_ms);
     }
 }

@@ -4,9 +4,7 @@
 
 use std::collections::VecDeque;
 
-use memlet_core::id::ChangeHash;
-
-use super::log::StampedChange;
+use memlet_sync::replica::StampedChange;
 
 /// How many changes may wait.
 pub const WAITING_CHANGES_MAX: usize = 1_024;
@@ -17,21 +15,21 @@ pub const WAITING_BYTES_MAX: usize = 16 << 20;
 /// A bounded queue; when it is full the change that has waited longest is let go.
 #[derive(Default)]
 pub(super) struct Waiting {
-    queue: VecDeque<(ChangeHash, StampedChange)>,
+    queue: VecDeque<StampedChange>,
     bytes: usize,
 }
 
 impl Waiting {
     /// Lets a change wait, unless it does already. Gives how many had to go for it.
-    pub(super) fn push(&mut self, hash: ChangeHash, change: StampedChange) -> u64 {
-        if self.queue.iter().any(|(waiting, _)| *waiting == hash) {
+    pub(super) fn push(&mut self, change: StampedChange) -> u64 {
+        if self.queue.contains(&change) {
             return 0;
         }
         self.bytes += change.change.len();
-        self.queue.push_back((hash, change));
+        self.queue.push_back(change);
         let mut dropped = 0;
         while self.queue.len() > WAITING_CHANGES_MAX || self.bytes > WAITING_BYTES_MAX {
-            let Some((_, oldest)) = self.queue.pop_front() else { break };
+            let Some(oldest) = self.queue.pop_front() else { break };
             self.bytes -= oldest.change.len();
             dropped += 1;
         }
@@ -41,7 +39,7 @@ impl Waiting {
     /// Takes out everything that waits, to be judged again.
     pub(super) fn take(&mut self) -> Vec<StampedChange> {
         self.bytes = 0;
-        self.queue.drain(..).map(|(_, change)| change).collect()
+        self.queue.drain(..).collect()
     }
 
     /// How many changes wait.
