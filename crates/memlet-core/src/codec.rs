@@ -140,6 +140,9 @@ impl Writer {
     }
 }
 
+/// The longest item head: one byte and a 64-bit number.
+const HEAD_BYTES_MAX: usize = 9;
+
 /// Reads deterministic CBOR from memory.
 pub struct Reader<'a> {
     input: &'a [u8],
@@ -187,9 +190,11 @@ impl<'a> Reader<'a> {
         })?;
         let used = decoder.offset();
         self.input = &before[used..];
-        let mut again = Writer::default();
-        again.push(header);
-        if again.0 != before[..used] {
+        let mut again = [0; HEAD_BYTES_MAX];
+        let mut rest = &mut again[..];
+        Encoder::from(&mut rest).push(header).expect("a head fits its longest form");
+        let len = HEAD_BYTES_MAX - rest.len();
+        if again[..len] != before[..used] {
             return Err(DecodeError::NotDeterministic);
         }
         Ok(match header {

@@ -80,6 +80,11 @@ impl Document {
         }
     }
 
+    /// The first change of every document of a namespace, from which all replicas start: one uncompressed chunk.
+    pub fn genesis_change(namespace: &NamespaceId) -> Vec<u8> {
+        genesis::genesis(namespace).change.raw_bytes().to_vec()
+    }
+
     /// Builds a document from changes that passed the gate before they were stored, in the order they were stored.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! Invariants 1 to 3 of the lattice on random histories: replicas mutate, exchange changes in random order, twice or partly, and
 //! must agree on what is shown, show nothing that was removed, and keep everything that was not.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use memlet_core::document::{AdmitError, Author, Document, Element, Parsed, Refusal};

@@ -1,5 +1,7 @@
 //! What one mutation costs in bytes: a number that every user pays on every disk and every link, for ever.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::collections::BTreeMap;
 
 use memlet_core::document::{Author, Document};
