@@ -26,7 +26,7 @@ pub struct VerifiedGrant {
 }
 
 impl VerifiedGrant {
-    /// Puts `grant`, whose namespace is right, under its parent. Costs no signature.
+    /// Whether `grant`, whose namespace is right, may stand under `parent`. Costs no signature.
     pub(crate) fn check_link(grant: &Grant, parent: Option<&VerifiedGrant>) -> Result<(), GrantRefusal> {
         let body = grant.body();
         let Some(parent) = parent else {
@@ -44,7 +44,7 @@ impl VerifiedGrant {
         Ok(())
     }
 
-    /// The link itself, after [`VerifiedGrant::check_link`] and the signature.
+    /// The link, once [`VerifiedGrant::check_link`] and the signature have passed.
     pub(crate) fn new(grant: Grant, audience: VerifyingKey, parent: Option<Arc<VerifiedGrant>>) -> Self {
         let own = Window::of(&grant.body().terms);
         let (window, links) = match &parent {
@@ -186,5 +186,76 @@ impl Window {
 
     fn covers(self, other: Self) -> bool {
         self.intersection(other) == other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::SigningKey;
+    use crate::statements::Statements;
+    use memlet_core::id::NamespaceId;
+
+    fn key(seed: u8) -> SigningKey {
+        SigningKey::from_bytes(&[seed; 32])
+    }
+
+    fn terms(audience: u8, depth: u8, abilities: &[Ability], path: &str) -> Terms {
+        let cap = Cap { abilities: Abilities::of(abilities), path: Path::parse(path).unwrap() };
+        let audience = key(audience).public();
+        Terms { audience, caps: vec![cap], not_before: 10, expires: Some(20), depth, nonce: [0; 16] }
+    }
+
+    /// The root key's grant of these terms, verified.
+    fn root(terms: Terms) -> Arc<VerifiedGrant> {
+        let root = key(1);
+        let mut statements = Statements::new(NamespaceId(root.public().0)).unwrap();
+        let grant = Grant::root(&root, terms).unwrap();
+        assert!(statements.insert(&grant.to_bytes(), root.public()).is_ok());
+        Arc::clone(statements.get(&grant.id()).unwrap())
+    }
+
+    #[test]
+    fn delegates_a_part() {
+        let own = root(terms(2, 1, &[Ability::Read, Ability::Write, Ability::Grant], "w"));
+        let grant = own.delegate(&key(2), terms(3, 0, &[Ability::Read], "w/notes")).unwrap();
+        assert_eq!((grant.body().parent, grant.body().issuer), (Some(own.id()), own.audience()));
+    }
+
+    #[test]
+    fn delegates_nothing_that_the_holder_lacks() {
+        let own = root(terms(2, 1, &[Ability::Read, Ability::Grant], "w"));
+        let refused = |terms| own.delegate(&key(2), terms).unwrap_err();
+        let denied = |ability, path: &str| DelegateError::from(Denied { ability, path: Path::parse(path).unwrap() });
+        assert_eq!(refused(terms(3, 0, &[Ability::Read, Ability::Write], "w")), denied(Ability::Write, "w"));
+        assert_eq!(refused(terms(3, 0, &[Ability::Read], "n")), denied(Ability::Grant, "n"));
+        assert_eq!(refused(terms(3, 1, &[Ability::Read], "w")), GrantRefusal::Depth.into());
+        for (not_before, expires) in [(9, Some(20)), (10, Some(21)), (10, None)] {
+            let longer = Terms { not_before, expires, ..terms(3, 0, &[Ability::Read], "w") };
+            assert_eq!(refused(longer), DelegateError::Outlives);
+        }
+        let by_another = own.delegate(&key(3), terms(3, 0, &[Ability::Read], "w"));
+        assert_eq!(by_another, Err(GrantRefusal::NotTheAudience.into()));
+    }
+
+    #[test]
+    fn who_may_not_pass_on_passes_nothing_on() {
+        let root_key = key(1);
+        let own = root(terms(2, 1, &[Ability::Read, Ability::Write], "w"));
+        let asked = terms(3, 0, &[Ability::Read], "w");
+        let path = Path::parse("w").unwrap();
+        let denied = Denied { ability: Ability::Grant, path: path.clone() };
+        assert_eq!(own.delegate(&key(2), asked.clone()), Err(denied.into()));
+
+        // and gains nothing by signing the child all the same
+        let namespace = NamespaceId(root_key.public().0);
+        let body = GrantBody { namespace, issuer: key(2).public(), parent: Some(own.id()), terms: asked };
+        let mut statements = Statements::new(namespace).unwrap();
+        let child = Grant::issue(&key(2), &body).unwrap();
+        for grant in [own.grant(), &child] {
+            assert!(statements.insert(&grant.to_bytes(), root_key.public()).is_ok());
+        }
+        assert!(own.permits(Ability::Read, &path));
+        assert!(!statements.get(&child.id()).unwrap().permits(Ability::Read, &path));
     }
 }

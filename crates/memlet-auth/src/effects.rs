@@ -22,11 +22,6 @@ impl Effects {
     pub fn iter(&self) -> impl Iterator<Item = (Ability, &Path)> {
         self.0.iter().map(|(ability, path)| (*ability, path))
     }
-
-    /// Whether nothing is done.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl FromIterator<(Ability, Path)> for Effects {

@@ -68,10 +68,10 @@ impl Grant {
     /// Signs a grant.
     ///
     /// # Errors
-    /// [`GrantRefusal::NotTheAudience`] if `key` is not the issuer of `body`; else what any receiver would refuse it for.
+    /// [`GrantRefusal::Signature`] if `key` is not the issuer's; else what any receiver would refuse it for.
     pub fn issue(key: &SigningKey, body: &GrantBody) -> Result<Self, GrantRefusal> {
         if key.public() != body.issuer {
-            return Err(GrantRefusal::NotTheAudience);
+            return Err(GrantRefusal::Signature);
         }
         let bytes = body.to_bytes();
         let signature = key.sign(&signed(&bytes));

@@ -168,3 +168,75 @@ impl Statements {
         self.keys.get(key).map_or_else(|| VerifyingKey::new(key), |known| Ok(known.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grant::{Abilities, Cap, GrantBody, Terms};
+    use crate::keys::SigningKey;
+    use crate::limits::{PARKED_MAX, PARKED_PER_PEER_MAX};
+    use memlet_core::path::Path;
+
+    const SEED: [u8; 32] = [1; 32];
+
+    fn statements() -> Statements {
+        Statements::new(NamespaceId(SigningKey::from_bytes(&SEED).public().0)).unwrap()
+    }
+
+    /// A grant of the root key to itself, under a name that is not its hash.
+    fn forged(id: [u8; 32], parent: Option<[u8; 32]>, depth: u8) -> Grant {
+        let root = SigningKey::from_bytes(&SEED);
+        let audience = root.public();
+        let caps = vec![Cap { abilities: Abilities::ALL, path: Path::ROOT }];
+        let terms = Terms { audience, caps, not_before: 0, expires: None, depth, nonce: [0; 16] };
+        let namespace = NamespaceId(audience.0);
+        let body = GrantBody { namespace, issuer: audience, parent: parent.map(GrantId), terms };
+        Grant::issue(&root, &body).unwrap().with_forged_id(GrantId(id))
+    }
+
+    #[test]
+    fn case_24_parent_ids_that_form_a_loop() {
+        let peer = PublicKey([0; 32]);
+        let mut statements = statements();
+        let mut insert = |grant| statements.insert_grant(grant, peer);
+        let (a, b) = ([0xa0; 32], [0xb0; 32]);
+        // a loop alone never enters the set
+        assert_eq!(insert(forged(a, Some(b), 200)), Ok(Insertion::Parked(GrantId(b))));
+        assert_eq!(insert(forged(b, Some(a), 200)), Ok(Insertion::Parked(GrantId(a))));
+        // hung from a root it is walked until depth no longer falls
+        let added = vec![GrantId(b), GrantId(a)];
+        assert_eq!(insert(forged(b, None, 201)), Ok(Insertion::New { added, refused: vec![GrantRefusal::Depth] }));
+        assert_eq!(statements.parked(), 0);
+        assert!(statements.iter().all(|grant| grant.chain().count() == grant.links() && grant.links() <= 2));
+    }
+
+    #[test]
+    fn two_grants_of_one_short_name_are_found_by_neither() {
+        let peer = PublicKey([0; 32]);
+        let mut statements = statements();
+        let (a, mut b) = ([0xa0; 32], [0xa0; 32]);
+        b[31] = 0;
+        assert!(statements.insert_grant(forged(a, None, 1), peer).is_ok());
+        let short = GrantId(a).short();
+        assert!(statements.find(&short).is_some());
+        assert!(statements.insert_grant(forged(b, None, 2), peer).is_ok());
+        assert!(statements.find(&short).is_none());
+        assert!(statements.get(&GrantId(b)).is_some());
+    }
+
+    #[test]
+    fn all_peers_together_park_within_a_bound() {
+        let mut statements = statements();
+        let mut park = |peer: u8, number: u8| {
+            let id = [[peer; 16], [number; 16]].concat().try_into().unwrap();
+            statements.insert_grant(forged(id, Some([0xff; 32]), 1), PublicKey([peer; 32])).unwrap()
+        };
+        let peers = u8::try_from(PARKED_MAX / PARKED_PER_PEER_MAX).unwrap();
+        let each = u8::try_from(PARKED_PER_PEER_MAX).unwrap();
+        for (peer, number) in (0..peers).flat_map(|peer| (0..each).map(move |number| (peer, number))) {
+            assert_eq!(park(peer, number), Insertion::Parked(GrantId([0xff; 32])));
+        }
+        assert_eq!(park(peers, 0), Insertion::Dropped(GrantId([0xff; 32])));
+        assert_eq!(statements.parked(), PARKED_MAX);
+    }
+}

@@ -5,6 +5,8 @@ use memlet_core::document::Broken;
 use memlet_core::id::NamespaceId;
 use memlet_store::StoreError;
 
+use crate::ops::{Code, OpError};
+
 /// A failure of the node, its store or its caller.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -63,6 +65,37 @@ impl NodeError {
             Self::Delegate(error) => error.code(),
             Self::Key(error) => error.code(),
             Self::Document(_) => "INTERNAL",
+        }
+    }
+}
+
+/// Why an operation of the surfaces gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum InvokeError {
+    /// The operation refused; nothing was written.
+    #[error(transparent)]
+    Op(#[from] OpError),
+    /// The node failed.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+}
+
+impl InvokeError {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Op(error) => error.code.name(),
+            Self::Node(error) => error.code(),
+        }
+    }
+
+    /// The exit code of the command line.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Op(error) => error.code.exit_code(),
+            Self::Node(NodeError::Denied(_) | NodeError::NoGrant) => Code::PermissionDenied.exit_code(),
+            Self::Node(NodeError::UnknownNamespace(_)) => Code::NotFound.exit_code(),
+            Self::Node(_) => Code::Internal.exit_code(),
         }
     }
 }

@@ -9,11 +9,14 @@ mod environment;
 mod error;
 mod namespace;
 mod node;
+pub mod ops;
 mod peers;
 
 pub use caller::{Agent, Caller};
 pub use environment::Environment;
-pub use error::NodeError;
-pub use namespace::{DeviceInfo, Namespace, NamespaceReplica, Role, WAITING_BYTES_MAX, WAITING_CHANGES_MAX};
+pub use error::{InvokeError, NodeError};
+pub use namespace::{
+    DeviceInfo, ListEntry, Namespace, NamespaceReplica, Role, Status, WAITING_BYTES_MAX, WAITING_CHANGES_MAX,
+};
 pub use node::Node;
 pub use peers::Peer;

@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use memlet_auth::chain::VerifiedGrant;
-use memlet_auth::keys::SigningKey;
 use memlet_auth::stamp::{Stamp, StampContext};
-use memlet_core::document::{Author, Document, Draft, DraftError, Written};
+use memlet_core::document::{Broken, DraftError, Written};
 use memlet_core::id::NamespaceId;
 use memlet_store::{Scope, Write};
 
@@ -18,13 +17,16 @@ use open::Open;
 mod admit;
 mod devices;
 mod index;
+mod invoke;
 mod log;
 mod open;
 mod replica;
+mod status;
 mod waiting;
 
 pub use devices::{DeviceInfo, Role};
 pub use replica::NamespaceReplica;
+pub use status::{ListEntry, Status};
 pub use waiting::{WAITING_BYTES_MAX, WAITING_CHANGES_MAX};
 
 /// A namespace. Cheap to clone; every call is one atomic step, durable when it returns.
@@ -44,12 +46,6 @@ enum Outcome<T> {
     Leave(T),
 }
 
-/// The caller of one operation, as its grant stands now.
-pub(crate) struct Standing {
-    pub(crate) grant: Arc<VerifiedGrant>,
-    pub(crate) now_ms: u64,
-}
-
 impl Namespace {
     pub(crate) fn new(shared: Arc<Shared>, id: NamespaceId) -> Self {
         Self { id, shared, open: Arc::default() }
@@ -66,82 +62,28 @@ impl Namespace {
         self.locked(|open| open.catch_up(&*store.read()?))
     }
 
-    /// Looks at the document as it is now, for this caller.
-    pub(crate) fn read<T>(
-        &self,
-        caller: &Caller,
-        look: impl FnOnce(&Document, Option<&Standing>) -> T,
-    ) -> Result<T, NodeError> {
-        self.with_current(|open| {
-            let standing = self.standing(open, caller);
-            Ok(look(&open.document, standing.as_ref()))
-        })
-    }
-
-    /// Gathers a mutation by this caller and makes it durable. `gather` decides: on its error nothing is written.
-    pub(crate) fn mutate<T, E>(
-        &self,
-        caller: &Caller,
-        gather: impl FnOnce(&mut Draft<'_>, Option<&Standing>, &mut dyn Write) -> Result<T, E>,
-    ) -> Result<Result<T, E>, NodeError> {
-        self.transact(|open, write| {
-            let standing = self.standing(open, caller);
-            // Without a grant `gather` refuses before it writes, so this one is never used.
-            let grant = standing.as_ref().map_or(memlet_core::id::GrantId([0; 32]), |standing| standing.grant.id());
-            let author = Author { actor: self.shared.actor, grant };
-            let mut draft = open.document.draft(author, self.shared.now_ms());
-            let output = match gather(&mut draft, standing.as_ref(), write) {
-                Ok(output) => output,
-                Err(error) => return Ok(Outcome::Leave(Err(error))),
-            };
-            match (draft.commit().map_err(draft_error)?, standing) {
-                (Some(written), Some(standing)) => {
-                    self.append(open, write, &written, &standing, caller)?;
-                    Ok(Outcome::Commit(Ok(output)))
-                }
-                (Some(_), None) => Err(NodeError::NoGrant),
-                (None, _) => Ok(Outcome::Leave(Ok(output))),
-            }
-        })
-    }
-
-    /// Stamps a change made here and puts it into the log.
+    /// Stamps a change made here under `grant` and puts it into the log.
     fn append(
         &self,
         open: &mut Open,
         write: &mut dyn Write,
         written: &Written,
-        standing: &Standing,
+        grant: &VerifiedGrant,
         caller: &Caller,
     ) -> Result<(), NodeError> {
         let Written { change, effects } = written;
-        admit::check_effects(&standing.grant, effects)?;
+        admit::check_effects(grant, effects)?;
         let context = StampContext { namespace: self.id, epoch: open.document.epoch().1 };
-        let time_ms = standing.now_ms.max(open.index.stamped_ms(&change.actor));
-        let author = self.key_of(caller);
-        let stamp = Stamp::sign(context, standing.grant.id(), change.hash, time_ms, author, &self.shared.device);
+        // An actor's stamps never run backwards, whatever the wall clock does.
+        let time_ms = self.shared.now_ms().max(open.index.stamped_ms(&change.actor));
+        let device = &self.shared.device;
+        let author = match caller {
+            Caller::Device => device,
+            Caller::Agent(agent) => &agent.key,
+        };
+        let stamp = Stamp::sign(context, grant.id(), change.hash, time_ms, author, device);
         let stored = StoredChange { stamp: stamp.compact(), change: change.bytes().to_vec() };
         open.append(write, &change.head(), &stored)
-    }
-
-    fn key_of<'a>(&'a self, caller: &'a Caller) -> &'a SigningKey {
-        match caller {
-            Caller::Device => &self.shared.device,
-            Caller::Agent(agent) => &agent.key,
-        }
-    }
-
-    /// The caller's grant, if there is one that holds now.
-    fn standing(&self, open: &Open, caller: &Caller) -> Option<Standing> {
-        let now_ms = self.shared.now_ms();
-        let grant = match caller {
-            Caller::Device => open.grant_of(&self.shared.actor.device, now_ms),
-            Caller::Agent(agent) => {
-                let grant = open.statements.get(&agent.grant);
-                grant.filter(|grant| grant.audience() == agent.key.public() && grant.window().contains(now_ms))
-            }
-        };
-        grant.map(|grant| Standing { grant: Arc::clone(grant), now_ms })
     }
 
     /// Runs `look` on the namespace brought up to date with the store.
@@ -199,6 +141,6 @@ fn draft_error(error: DraftError) -> NodeError {
     match error {
         DraftError::TooLarge => NodeError::ChangeTooLarge,
         DraftError::Broken(broken) => broken.into(),
-        error => NodeError::Document(memlet_core::document::Broken(error.to_string())),
+        error => NodeError::Document(Broken(error.to_string())),
     }
 }

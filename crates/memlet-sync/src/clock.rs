@@ -223,7 +223,10 @@ mod tests {
     use super::*;
 
     fn clock(entries: &[(u8, u64)]) -> ActorClock {
-        entries.iter().map(|(actor, seq)| (ActorRef([*actor; 16]), Tip { seq: *seq, change: ChangeRef([1; 8]) })).collect()
+        entries
+            .iter()
+            .map(|(actor, seq)| (ActorRef([*actor; 16]), Tip { seq: *seq, change: ChangeRef([1; 8]) }))
+            .collect()
     }
 
     #[test]
@@ -254,7 +257,9 @@ mod tests {
         let (first, second) = entries.split_at(entries.len() / 2);
         let falling = [head, second, first].concat();
         let doubled = [head, first, first].concat();
-        for wrong in [falling, doubled, clock(&[(1, 1)]).to_cbor().iter().map(|b| if *b == 1 { 0 } else { *b }).collect()] {
+        for wrong in
+            [falling, doubled, clock(&[(1, 1)]).to_cbor().iter().map(|b| if *b == 1 { 0 } else { *b }).collect()]
+        {
             assert_eq!(ActorClock::from_cbor(&wrong), Err(DecodeError::NotDeterministic));
         }
         assert_eq!(ActorClock::from_cbor(&[0x82, 0x41, 0x00]), Err(DecodeError::Invalid("clock")));

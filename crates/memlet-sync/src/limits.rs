@@ -1,7 +1,7 @@
 //! Every limit of the protocol in one place, unit last in the name. Relations between them are checked when this compiles.
 
 use memlet_auth::limits::{CHAIN_LINKS_MAX, STATEMENT_BYTES_MAX};
-use memlet_core::limits::CHANGE_BYTES_MAX;
+use memlet_core::limits::{CHANGE_BYTES_MAX, CLOCK_REPLICAS_MAX};
 
 /// The payload of one frame, without its 4 bytes of length.
 pub const FRAME_BYTES_MAX: usize = 1 << 20;
@@ -48,6 +48,7 @@ const _: () = assert!(
 );
 const _: () = assert!(CHANGE_BYTES_MAX + STAMP_SHARE_BYTES_MAX + FIXED_BYTES_MAX <= MESSAGE_BYTES_MAX);
 const _: () = assert!(AUTH_STATEMENTS_MAX * (STATEMENT_BYTES_MAX + 3) + FIXED_BYTES_MAX <= FRAME_BYTES_MAX);
+const _: () = assert!(CLOCK_REPLICAS_MAX <= CLOCK_ACTORS_MAX, "whatever a namespace may hold can be told");
 const _: () = assert!(CHAIN_LINKS_MAX <= AUTH_STATEMENTS_MAX);
 const _: () = assert!(
     CLOCK_ACTORS_MAX * CLOCK_ENTRY_BYTES_MAX + STATE_STATEMENTS_MAX * 8 + FIXED_BYTES_MAX <= FRAME_BYTES_MAX,

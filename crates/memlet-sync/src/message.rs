@@ -13,7 +13,7 @@ use memlet_auth::limits::{CHAIN_LINKS_MAX, STATEMENT_BYTES_MAX};
 use memlet_core::codec::{Decode, DecodeError, Encode, Reader, Writer};
 use memlet_core::id::{EpochId, NamespaceId};
 
-pub use changes::{Changes, ChangeEntry};
+pub use changes::{ChangeEntry, Changes};
 pub use control::{Control, Hello, Join, Limits};
 
 use crate::clock::{ActorClock, StatementRef, decode_statement_refs, encode_statement_refs};
@@ -53,6 +53,20 @@ pub enum Message {
     Ack(Ack),
     /// The last message: why the stream ends.
     Close(CloseCode),
+}
+
+impl Message {
+    /// What kind of message it is, for errors and logs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Open(_) => "Open",
+            Self::State(_) => "State",
+            Self::Auth(_) => "Auth",
+            Self::Changes(_) => "Changes",
+            Self::Ack(_) => "Ack",
+            Self::Close(_) => "Close",
+        }
+    }
 }
 
 impl Encode for Message {

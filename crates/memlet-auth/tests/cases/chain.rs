@@ -37,6 +37,12 @@ fn case_17_the_audience_is_not_the_author() {
 }
 
 #[test]
+fn a_grant_is_issued_by_its_issuer_alone() {
+    let body = GrantBody { namespace: namespace(), issuer: public(ALICE), parent: None, terms: terms(BOB, 0, []) };
+    assert_eq!(Grant::issue(&key(BOB), &body), Err(GrantRefusal::Signature));
+}
+
+#[test]
 fn case_18_the_issuer_is_not_the_parents_audience() {
     let mut world = World::new();
     let parent = world.add_root(terms(ALICE, 3, [cap(&Ability::ALL, "w")]));
@@ -47,7 +53,7 @@ fn case_18_the_issuer_is_not_the_parents_audience() {
 #[test]
 fn case_19_a_child_names_what_its_parent_lacks() {
     let mut world = World::new();
-    let parent = world.add_root(terms(ALICE, 1, [cap(&[Write, Grant], "w")]));
+    let parent = world.add_root(terms(ALICE, 1, [cap(&[Write, Ability::Grant], "w")]));
     let grant = world.add(&child(ALICE, parent, terms(BOB, 0, [cap(&[Write, Forget], "w")])));
     let stamp = world.verified(&world.stamp(BOB, BOB, grant), &arrival(BOB));
     assert_eq!(stamp.check_effects(&effects(&[(Write, "w/notes")])), Ok(()));
@@ -58,7 +64,7 @@ fn case_19_a_child_names_what_its_parent_lacks() {
 #[test]
 fn case_20_a_child_for_more_than_its_parents_path() {
     let mut world = World::new();
-    let parent = world.add_root(terms(ALICE, 1, [cap(&[Write, Grant], "w/notes")]));
+    let parent = world.add_root(terms(ALICE, 1, [cap(&[Write, Ability::Grant], "w/notes")]));
     let grant = world.add(&child(ALICE, parent, terms(BOB, 0, [cap(&[Write], "w")])));
     let grant = world.get(grant);
     assert!(grant.permits(Write, &path("w/notes")));
@@ -71,7 +77,7 @@ fn case_20_a_child_for_more_than_its_parents_path() {
 #[test]
 fn case_21_a_child_that_outlives_its_parent() {
     let mut world = World::new();
-    let mut limited = terms(ALICE, 1, [cap(&[Write, Grant], "w")]);
+    let mut limited = terms(ALICE, 1, [cap(&[Write, Ability::Grant], "w")]);
     limited.expires = Some(NOW);
     let parent = world.add_root(limited);
     let grant = world.add(&child(ALICE, parent, terms(BOB, 0, [cap(&[Write], "w")])));
@@ -121,6 +127,10 @@ fn case_23_too_long_before_any_signature_is_checked() {
     world.refuses(&grant_with(&longer, Signature([0; 64])), &GrantRefusal::TooLong);
     world.refuses(&signed_grant(ROOT, &longer), &GrantRefusal::TooLong);
 
+    let long = Path::new(vec!["s".repeat(128); 8]).unwrap();
+    let too_long = terms(BOB, 0, [Cap { abilities: Abilities::ALL, path: long }]);
+    assert_eq!(Grant::root(&key(ROOT), too_long), Err(GrantRefusal::TooLong));
+
     let caps = |count: usize| (0..count).map(|_| cap(&[Read], "w"));
     let root = GrantBody { namespace: namespace(), issuer: public(ROOT), parent: None, terms: terms(BOB, 0, caps(17)) };
     let refusal = GrantRefusal::Encoding(DecodeError::Limit("a grant's list of capabilities"));
@@ -145,7 +155,7 @@ fn body_of_bytes(bytes: usize) -> Vec<u8> {
         w.list(caps.iter());
         Items::of_grant().with(5, w.into_bytes()).body()
     };
-    let mut segments = [100; 8];
+    let mut segments = [110; 8];
     segments[7] = 60;
     segments[7] += bytes - with_segments(&segments).len();
     let body = with_segments(&segments);
@@ -156,8 +166,8 @@ fn body_of_bytes(bytes: usize) -> Vec<u8> {
 #[test]
 fn case_25_an_unknown_parent() {
     let mut world = World::new();
-    let parent = Grant::root(&key(ROOT), terms(ALICE, 2, [cap(&[Write, Grant], "w")])).unwrap();
-    let middle = child(ALICE, parent.id(), terms(BOB, 1, [cap(&[Write, Grant], "w")]));
+    let parent = Grant::root(&key(ROOT), terms(ALICE, 2, [cap(&[Write, Ability::Grant], "w")])).unwrap();
+    let middle = child(ALICE, parent.id(), terms(BOB, 1, [cap(&[Write, Ability::Grant], "w")]));
     let leaf = child(BOB, middle.id(), terms(CAROL, 0, [cap(&[Write], "w")]));
     let stranger = child(CAROL, middle.id(), terms(CAROL, 0, [cap(&[Write], "w")]));
 
@@ -248,7 +258,7 @@ fn case_27_a_link_of_another_namespace() {
 #[test]
 fn case_28_wider_caps_for_oneself() {
     let mut world = World::new();
-    let own = world.add_root(terms(ALICE, 1, [cap(&[Read, Write, Grant], "w/notes")]));
+    let own = world.add_root(terms(ALICE, 1, [cap(&[Read, Write, Ability::Grant], "w/notes")]));
     let wider = world.add(&child(ALICE, own, terms(ALICE, 0, [cap(&Ability::ALL, "")])));
     for (ability, at) in Ability::ALL.into_iter().flat_map(|ability| ["", "w", "w/notes", "n"].map(|at| (ability, at)))
     {
@@ -258,7 +268,7 @@ fn case_28_wider_caps_for_oneself() {
     assert!(world.get(own).permits(Write, &path("w/notes")));
     assert!(world.get(wider).permits(Write, &path("w/notes")));
     let widened = world.get(own).delegate(&key(ALICE), terms(ALICE, 0, [cap(&[Read], "w")]));
-    assert_eq!(widened, Err(DelegateError::Widens(Denied { ability: Grant, path: path("w") })));
+    assert_eq!(widened, Err(DelegateError::Widens(Denied { ability: Ability::Grant, path: path("w") })));
 }
 
 #[test]
@@ -288,7 +298,7 @@ fn case_30_a_proof_belongs_to_its_connection() {
 #[test]
 fn case_31_an_empty_path_under_a_limited_parent() {
     let mut world = World::new();
-    let parent = world.add_root(terms(ALICE, 1, [cap(&[Write, Grant], "w/notes")]));
+    let parent = world.add_root(terms(ALICE, 1, [cap(&[Write, Ability::Grant], "w/notes")]));
     let grant = world.add(&child(ALICE, parent, terms(BOB, 0, [cap(&[Write], "")])));
     assert!(world.get(grant).permits(Write, &path("w/notes")));
     assert!(!world.get(grant).permits(Write, &path("w/memory")));

@@ -9,102 +9,102 @@ use memlet_core::codec::{Encode, Writer};
 use memlet_core::id::{Actor, ChangeHash, EpochId, GrantId, NamespaceId, PublicKey, ReplicaId};
 use memlet_core::path::Path;
 
-pub use memlet_auth::grant::Ability::*;
+pub(crate) use memlet_auth::grant::Ability::{Forget, Read, Write};
 
 /// The second at which all stamps are made unless a test says otherwise.
-pub const NOW: u64 = 1_800_000_000;
-pub const EPOCH: EpochId = EpochId([0xe0; 32]);
-pub const CHANGE: ChangeHash = ChangeHash([0xc4; 32]);
+pub(crate) const NOW: u64 = 1_800_000_000;
+pub(crate) const EPOCH: EpochId = EpochId([0xe0; 32]);
+pub(crate) const CHANGE: ChangeHash = ChangeHash([0xc4; 32]);
 
-pub const ROOT: u8 = 1;
-pub const ALICE: u8 = 2;
-pub const BOB: u8 = 3;
-pub const CAROL: u8 = 4;
+pub(crate) const ROOT: u8 = 1;
+pub(crate) const ALICE: u8 = 2;
+pub(crate) const BOB: u8 = 3;
+pub(crate) const CAROL: u8 = 4;
 
-pub fn key(seed: u8) -> SigningKey {
+pub(crate) fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
 }
 
-pub fn public(seed: u8) -> PublicKey {
+pub(crate) fn public(seed: u8) -> PublicKey {
     key(seed).public()
 }
 
-pub fn namespace() -> NamespaceId {
+pub(crate) fn namespace() -> NamespaceId {
     NamespaceId(public(ROOT).0)
 }
 
-pub fn path(text: &str) -> Path {
+pub(crate) fn path(text: &str) -> Path {
     Path::parse(text).unwrap()
 }
 
-pub fn cap(abilities: &[Ability], at: &str) -> Cap {
+pub(crate) fn cap(abilities: &[Ability], at: &str) -> Cap {
     Cap { abilities: Abilities::of(abilities), path: path(at) }
 }
 
 /// Terms for `audience` that hold for ever and leave room for more links than a chain may have.
-pub fn terms(audience: u8, depth: u8, caps: impl IntoIterator<Item = Cap>) -> Terms {
+pub(crate) fn terms(audience: u8, depth: u8, caps: impl IntoIterator<Item = Cap>) -> Terms {
     let caps = caps.into_iter().collect();
     Terms { audience: public(audience), caps, not_before: 0, expires: None, depth, nonce: [0; 16] }
 }
 
 /// A grant by `issuer` under `parent`, whether or not it makes sense.
-pub fn child(issuer: u8, parent: GrantId, terms: Terms) -> Grant {
+pub(crate) fn child(issuer: u8, parent: GrantId, terms: Terms) -> Grant {
     let body = GrantBody { namespace: namespace(), issuer: public(issuer), parent: Some(parent), terms };
     Grant::issue(&key(issuer), &body).unwrap()
 }
 
 /// The statements of the namespace and shorthands to fill and ask them.
-pub struct World {
-    pub statements: Statements,
+pub(crate) struct World {
+    pub(crate) statements: Statements,
 }
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { statements: Statements::new(namespace()).unwrap() }
     }
 
-    pub fn insert(&mut self, grant: &Grant) -> Result<Insertion, GrantRefusal> {
+    pub(crate) fn insert(&mut self, grant: &Grant) -> Result<Insertion, GrantRefusal> {
         self.statements.insert(&grant.to_bytes(), public(ALICE))
     }
 
     /// Inserts a grant that must be accepted.
-    pub fn add(&mut self, grant: &Grant) -> GrantId {
+    pub(crate) fn add(&mut self, grant: &Grant) -> GrantId {
         let added = vec![grant.id()];
         assert_eq!(self.insert(grant), Ok(Insertion::New { added, refused: vec![] }));
         grant.id()
     }
 
     /// Adds a grant directly under the root key.
-    pub fn add_root(&mut self, terms: Terms) -> GrantId {
+    pub(crate) fn add_root(&mut self, terms: Terms) -> GrantId {
         self.add(&Grant::root(&key(ROOT), terms).unwrap())
     }
 
-    pub fn get(&self, id: GrantId) -> &VerifiedGrant {
+    pub(crate) fn get(&self, id: GrantId) -> &VerifiedGrant {
         self.statements.get(&id).unwrap()
     }
 
     /// Asserts that the statement is refused in this way and leaves no trace.
-    pub fn refuses(&mut self, statement: &[u8], refusal: &GrantRefusal) {
+    pub(crate) fn refuses(&mut self, statement: &[u8], refusal: &GrantRefusal) {
         let before = (self.ids(), self.statements.parked());
         assert_eq!(self.statements.insert(statement, public(ALICE)).as_ref(), Err(refusal));
         assert_eq!((self.ids(), self.statements.parked()), before);
     }
 
-    pub fn ids(&self) -> Vec<GrantId> {
+    pub(crate) fn ids(&self) -> Vec<GrantId> {
         self.statements.iter().map(|grant| grant.id()).collect()
     }
 
     /// A stamp under `grant`, made now.
-    pub fn stamp(&self, author: u8, device: u8, grant: GrantId) -> Stamp {
+    pub(crate) fn stamp(&self, author: u8, device: u8, grant: GrantId) -> Stamp {
         self.stamp_at(author, device, grant, NOW * 1_000)
     }
 
-    pub fn stamp_at(&self, author: u8, device: u8, grant: GrantId, time_ms: u64) -> Stamp {
+    pub(crate) fn stamp_at(&self, author: u8, device: u8, grant: GrantId, time_ms: u64) -> Stamp {
         Stamp::sign(context(), grant, CHANGE, time_ms, &key(author), &key(device))
     }
 
     /// Judges a stamp that must hold.
-    pub fn verified(&self, stamp: &Stamp, arrival: &Arrival) -> VerifiedStamp {
+    pub(crate) fn verified(&self, stamp: &Stamp, arrival: &Arrival) -> VerifiedStamp {
         match stamp.verify(&self.statements, arrival) {
             Ok(Verdict::Verified(verified)) => verified,
             other => panic!("{other:?}"),
@@ -112,29 +112,29 @@ impl World {
     }
 
     /// Why a stamp that must not hold is refused.
-    pub fn refusal(&self, stamp: &Stamp, arrival: &Arrival) -> StampRefusal {
+    pub(crate) fn refusal(&self, stamp: &Stamp, arrival: &Arrival) -> StampRefusal {
         stamp.verify(&self.statements, arrival).expect_err("the stamp must be refused")
     }
 }
 
-pub fn context() -> StampContext {
+pub(crate) fn context() -> StampContext {
     StampContext { namespace: namespace(), epoch: EPOCH }
 }
 
 /// The first change of `device`, arriving now.
-pub fn arrival(device: u8) -> Arrival {
+pub(crate) fn arrival(device: u8) -> Arrival {
     let actor = Actor { device: public(device), replica: ReplicaId([0; 8]) };
     Arrival { epoch: EPOCH, actor, change: CHANGE, previous_ms: 0, now_ms: NOW * 1_000 }
 }
 
 /// A record as its encoded items, so that a test can replace one of them.
 #[derive(Clone)]
-pub struct Items(pub Vec<Vec<u8>>);
+pub(crate) struct Items(pub(crate) Vec<Vec<u8>>);
 
 impl Items {
     /// A root grant for Alice, every ability everywhere. Items: version, namespace, issuer, audience, parent, caps,
     /// not before, expires, depth, nonce.
-    pub fn of_grant() -> Self {
+    pub(crate) fn of_grant() -> Self {
         let mut caps = Writer::default();
         caps.list([cap(&Ability::ALL, "")].iter());
         Self(vec![
@@ -152,7 +152,7 @@ impl Items {
     }
 
     /// Alice's own stamp. Items: version, namespace, epoch, author, grant, device, change, time.
-    pub fn of_stamp(grant: GrantId) -> Self {
+    pub(crate) fn of_stamp(grant: GrantId) -> Self {
         Self(vec![
             1u64.to_cbor(),
             namespace().to_cbor(),
@@ -165,39 +165,39 @@ impl Items {
         ])
     }
 
-    pub fn with(&self, index: usize, item: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn with(&self, index: usize, item: impl Into<Vec<u8>>) -> Self {
         let mut items = self.clone();
         items.0[index] = item.into();
         items
     }
 
-    pub fn body(&self) -> Vec<u8> {
+    pub(crate) fn body(&self) -> Vec<u8> {
         let mut w = Writer::default();
         w.array(self.0.len());
         [w.into_bytes(), self.0.concat()].concat()
     }
 }
 
-pub fn bytes_item(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn bytes_item(bytes: &[u8]) -> Vec<u8> {
     let mut w = Writer::default();
     w.bytes(bytes);
     w.into_bytes()
 }
 
 /// A grant statement around any body, honestly signed.
-pub fn signed_grant(issuer: u8, body: &[u8]) -> Vec<u8> {
+pub(crate) fn signed_grant(issuer: u8, body: &[u8]) -> Vec<u8> {
     grant_with(body, key(issuer).sign(&[b"memlet/grant/1\0", body].concat()))
 }
 
-pub fn grant_with(body: &[u8], signature: Signature) -> Vec<u8> {
+pub(crate) fn grant_with(body: &[u8], signature: Signature) -> Vec<u8> {
     [vec![0x83, 0x01], bytes_item(body), signature.to_cbor()].concat()
 }
 
 /// A full stamp around any body, honestly signed by one key.
-pub fn signed_stamp(author: u8, body: &[u8]) -> Vec<u8> {
+pub(crate) fn signed_stamp(author: u8, body: &[u8]) -> Vec<u8> {
     stamp_with(body, key(author).sign(&[b"memlet/stamp/1\0", body].concat()))
 }
 
-pub fn stamp_with(body: &[u8], signature: Signature) -> Vec<u8> {
+pub(crate) fn stamp_with(body: &[u8], signature: Signature) -> Vec<u8> {
     [vec![0x82], bytes_item(body), signature.to_cbor()].concat()
 }

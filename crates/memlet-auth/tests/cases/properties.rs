@@ -80,11 +80,12 @@ impl Damage {
         if bytes.is_empty() {
             return;
         }
+        let len = bytes.len();
         match self {
-            Self::Flip(at, mask) => bytes[at.index(bytes.len())] ^= mask,
-            Self::Insert(at, byte) => bytes.insert(at.index(bytes.len()), *byte),
-            Self::Remove(at) => drop(bytes.remove(at.index(bytes.len()))),
-            Self::Cut(at) => bytes.truncate(at.index(bytes.len())),
+            Self::Flip(at, mask) => bytes[at.index(len)] ^= mask,
+            Self::Insert(at, byte) => bytes.insert(at.index(len), *byte),
+            Self::Remove(at) => drop(bytes.remove(at.index(len))),
+            Self::Cut(at) => bytes.truncate(at.index(len)),
         }
     }
 }

@@ -127,6 +127,26 @@ fn case_03_the_identity_point_as_key() {
 }
 
 #[test]
+fn case_03_the_identity_point_as_r_of_an_honest_key() {
+    // R = identity and S = k a: no nonce hides the key, and a plain verifier takes it
+    let secret = Scalar::from(0x1234_5678_9abc_def0_u64);
+    let author = PublicKey((ED25519_BASEPOINT_POINT * secret).compress().to_bytes());
+    let mut world = World::new();
+    let grant = world.add_root(terms(ALICE, 0, [cap(&[Write], "w")]));
+    let body = Items::of_stamp(grant).with(AUTHOR, author.to_cbor()).with(DEVICE, author.to_cbor()).body();
+    let message = stamp_message(&body);
+    let r = EdwardsPoint::default();
+    let forged = signature(r, challenge(r.compress().as_bytes(), &author, &message) * secret);
+    let plain = ed25519_dalek::VerifyingKey::from_bytes(&author.0).unwrap();
+    assert!(plain.verify(&message, &ed25519_dalek::Signature::from_bytes(&forged.0)).is_ok());
+
+    let stamp = Stamp::parse(&stamp_with(&body, forged)).unwrap();
+    let mut arrival = arrival(ALICE);
+    arrival.actor.device = author;
+    assert_eq!(world.refusal(&stamp, &arrival), StampRefusal::AuthorSignature);
+}
+
+#[test]
 fn case_04_non_canonical_encodings_of_a_key() {
     let mut world = World::new();
     let grant = world.add_root(terms(ALICE, 0, [cap(&[Write], "w")]));

@@ -30,6 +30,15 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
+    /// Refuses a caller that may not read what it asks for. The catalogue and what does not exist are open to all.
+    pub(super) fn require_read(&self, reach: &Reach) -> Result<(), OpError> {
+        match reach {
+            Reach::Root(asked) => self.require_at(Ability::Read, &Path::ROOT, asked),
+            Reach::Stored(target) => self.require(Ability::Read, target),
+            Reach::Catalogue(_) | Reach::Nothing => Ok(()),
+        }
+    }
+
     /// Refuses a caller without `ability` at a place.
     pub(super) fn require(&self, ability: Ability, target: &Target) -> Result<(), OpError> {
         self.require_at(ability, &target.path, &target.asked)
@@ -133,7 +142,8 @@ impl Address {
     /// The place that a mutation needing `ability` writes to.
     pub(super) fn writable(self, scope: &Scope<'_>, ability: Ability) -> Result<Target, OpError> {
         if self.path.segments().len() < 2 {
-            let message = format!("{:?} is too short to write to: it needs a prefix and a name, like w/memory", self.asked);
+            let message =
+                format!("{:?} is too short to write to: it needs a prefix and a name, like w/memory", self.asked);
             return Err(OpError::new(Code::InvalidPath, message));
         }
         let asked = self.asked.clone();

@@ -5,7 +5,7 @@
 use std::mem;
 
 use memlet_auth::grant::Ability;
-use memlet_core::document::{Draft, Element};
+use memlet_core::document::{Document, Draft, Element};
 use memlet_core::id::Dot;
 use memlet_core::limits::{LIST_ITEMS_MAX, VALUE_BYTES_MAX, VALUE_DEPTH_MAX};
 use memlet_core::path::Path;
@@ -15,6 +15,7 @@ use serde_json::Value as Json;
 use super::address::{Scope, position};
 use super::error::{Code, OpError};
 use super::json::measure;
+use super::view::Inside;
 
 /// One edit of a list or leaf.
 #[derive(Debug)]
@@ -124,7 +125,16 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// What a change inside a stored value found.
+/// A stored value taken out to be changed at `rest`, the part of the path that leads on inside it.
+pub(super) struct Stored<'p> {
+    path: Path,
+    /// The item's dot; none for a leaf.
+    dot: Option<Dot>,
+    value: Value,
+    rest: &'p [String],
+}
+
+/// What a change of a value found.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     /// Whether something stood there.
@@ -133,8 +143,42 @@ pub(super) struct Found {
     pub(super) parent_made: bool,
 }
 
-/// Puts what `change` makes of the value at `rest` in its place. Absent keys are made, absent positions are not.
-pub(super) fn change_inside(
+impl<'p> Stored<'p> {
+    /// Takes out a copy.
+    pub(super) fn open(document: &Document, inside: Inside<'_, 'p>) -> Result<Self, OpError> {
+        Ok(match inside {
+            Inside::Items { list, members, rest } => {
+                let (first, rest) = rest.split_first().expect("a path below a list has a segment more");
+                let dot = members[list_position(first, members.len())?];
+                Self { path: list, dot: Some(dot), value: document.body(&dot).value.clone(), rest }
+            }
+            Inside::Leaf { path, value, rest } => Self { path, dot: None, value: value.clone(), rest },
+        })
+    }
+
+    /// Puts what `change` makes of the part in its place. Absent keys are made, absent positions are not.
+    pub(super) fn change(
+        &mut self,
+        change: impl FnOnce(Option<Value>) -> Result<Value, OpError>,
+    ) -> Result<Found, OpError> {
+        change_inside(&mut self.value, self.rest, change)
+    }
+
+    /// Removes the part; a list position becomes null. False if nothing was there.
+    pub(super) fn remove(&mut self) -> bool {
+        remove_inside(&mut self.value, self.rest)
+    }
+
+    /// Puts the value back.
+    pub(super) fn into_edit(self) -> Edit {
+        match self.dot {
+            Some(dot) => Edit::Item(self.path, dot, self.value),
+            None => Edit::Leaf(self.path, self.value),
+        }
+    }
+}
+
+fn change_inside(
     value: &mut Value,
     rest: &[String],
     change: impl FnOnce(Option<Value>) -> Result<Value, OpError>,
@@ -160,23 +204,23 @@ pub(super) fn change_inside(
     }
 }
 
-/// Removes what is at `rest`, which is never empty; a list position becomes null. False if nothing was there.
-pub(super) fn remove_inside(value: &mut Value, rest: &[String]) -> bool {
-    let Some((segment, deeper)) = rest.split_first() else { return false };
+fn remove_inside(value: &mut Value, rest: &[String]) -> bool {
+    let Some((segment, deeper)) = rest.split_first() else {
+        return mem::replace(value, Value::Null) != Value::Null;
+    };
     match value {
         Value::Map(entries) if deeper.is_empty() => entries.remove(segment).is_some(),
         Value::Map(entries) => entries.get_mut(segment).is_some_and(|inner| remove_inside(inner, deeper)),
-        Value::List(items) => match position(segment).and_then(|at| items.get_mut(at)) {
-            Some(item) if deeper.is_empty() => mem::replace(item, Value::Null) != Value::Null,
-            Some(item) => remove_inside(item, deeper),
-            None => false,
-        },
+        Value::List(items) => {
+            let item = position(segment).and_then(|at| items.get_mut(at));
+            item.is_some_and(|item| remove_inside(item, deeper))
+        }
         _ => false,
     }
 }
 
 /// The position that a segment names in a list of `len` items, for a write.
-pub(super) fn list_position(segment: &str, len: usize) -> Result<usize, OpError> {
+fn list_position(segment: &str, len: usize) -> Result<usize, OpError> {
     let at = position(segment).ok_or_else(|| {
         OpError::new(Code::ShapeConflict, "the path has a key where a list position is needed: 0, 1, …")
     })?;

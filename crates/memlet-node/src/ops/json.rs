@@ -41,7 +41,8 @@ fn read(json: &Json, depth: usize) -> Result<Value, OpError> {
 /// A number as it was written: with a point or an exponent it is a double, else an integer.
 fn read_number(number: &Number) -> Result<Value, OpError> {
     let written = number.as_str();
-    let refuse = |what| Err(OpError::new(Code::InvalidInput, format!("{what}; send it as a string to keep its digits")));
+    let refuse =
+        |what| Err(OpError::new(Code::InvalidInput, format!("{what}; send it as a string to keep its digits")));
     if written.contains(['.', 'e', 'E']) {
         match written.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(Value::Float(value)),
@@ -53,7 +54,7 @@ fn read_number(number: &Number) -> Result<Value, OpError> {
 }
 
 /// The JSON of a stored value.
-pub(super) fn to_json(value: &Value) -> Json {
+pub(crate) fn to_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
         Value::Bool(value) => Json::Bool(*value),
@@ -97,7 +98,9 @@ pub(super) fn write(value: &Value, indent: Option<usize>, out: &mut String) {
             out.push('}');
         }
         Value::Text(text) => out.push_str(&quoted(text)),
-        scalar_or_empty => out.push_str(&to_json(scalar_or_empty).to_string()),
+        // Rust's own form is the shortest that is read back the same, with a point or an exponent: `2.0`, `1e300`.
+        Value::Float(number) => out.push_str(&format!("{number:?}")),
+        other => out.push_str(&to_json(other).to_string()),
     }
 }
 

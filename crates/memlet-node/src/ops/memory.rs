@@ -3,26 +3,23 @@
 //! Numbers are those of the entries that recall shows, so an edit hits what its caller saw. A command that edits needs the
 //! whole list and reads it without a cap.
 
-use std::borrow::Cow;
-
 use memlet_auth::grant::Ability;
 use memlet_core::document::Document;
 use memlet_core::id::Dot;
-use memlet_core::path::Path;
 use memlet_core::value::Value;
 use serde_json::{Value as Json, json};
 
 use super::Mutation;
-use super::address::{Address, Reach, Scope, Target};
+use super::address::{Address, Scope, Target};
 use super::edit::{Edit, Plan, check_bytes, check_room};
 use super::error::{Code, OpError};
 use super::input::Fields;
 use super::json::{by_utf16, string_form};
 use super::text::safe_line;
-use super::view::{Place, Shape, look, place, shape};
+use super::view::{Inside, Shape, inside, look, shape};
 
 /// The list that is meant when no path is given.
-pub const DEFAULT_PATH: &str = "w/memory";
+pub(super) const DEFAULT_PATH: &str = "w/memory";
 
 /// Numbered lines of what is shown at a path; null if there is nothing.
 pub(super) fn recall(fields: Fields<'_>, scope: &Scope<'_>) -> Result<Json, OpError> {
@@ -117,7 +114,7 @@ fn item<const N: usize>(text: &str, times: [(&str, Value); N]) -> Value {
 /// A list that commands may edit.
 struct List<'d> {
     document: &'d Document,
-    members: Cow<'d, [Dot]>,
+    members: &'d [Dot],
     /// Whether a leaf null stands where the list will be.
     replaces_null: bool,
 }
@@ -129,20 +126,22 @@ impl<'d> List<'d> {
             let message = format!("{:?} is no flat list; memory commands edit only those", target.asked);
             Err(OpError::new(Code::NotAList, message))
         };
-        let (members, replaces_null): (&[Dot], bool) = match place(document, &target.path) {
-            Place::Own => match shape(document, &target.path) {
+        let (members, replaces_null): (&'d [Dot], bool) = match inside(document, &target.path) {
+            None => match shape(document, &target.path) {
                 Shape::List(members) => (members, false),
                 Shape::Absent => (&[], false),
                 Shape::Leaf(Value::Null) => (&[], true),
                 Shape::Leaf(_) | Shape::Map => return not_a_list(),
             },
-            Place::Items { .. } | Place::Leaf { value: Value::List(_) | Value::Map(_), .. } => return not_a_list(),
-            Place::Leaf { .. } => {
+            Some(Inside::Items { .. } | Inside::Leaf { value: Value::List(_) | Value::Map(_), .. }) => {
+                return not_a_list();
+            }
+            Some(Inside::Leaf { .. }) => {
                 let message = format!("{:?} leads through a scalar; nothing is stored below one", target.asked);
                 return Err(OpError::new(Code::ShapeConflict, message));
             }
         };
-        Ok(Self { document, members: Cow::Borrowed(members), replaces_null })
+        Ok(Self { document, members, replaces_null })
     }
 
     fn shown(&self) -> impl Iterator<Item = (Dot, &'d Value)> {

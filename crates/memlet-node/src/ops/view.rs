@@ -27,14 +27,12 @@ pub(super) enum Shape<'d> {
     Leaf(&'d Value),
 }
 
-/// Where a path leads.
+/// The stored value that a path leads into: what stands at the path is part of it.
 #[derive(Debug, PartialEq)]
-pub(super) enum Place<'d, 'p> {
-    /// Not into a stored value: what stands there are lists and leaves of its own.
-    Own,
-    /// Into the items of a list. `rest` begins with a position and is never empty.
+pub(super) enum Inside<'d, 'p> {
+    /// An item of a list. `rest` begins with a position and is never empty.
     Items { list: Path, members: &'d [Dot], rest: &'p [String] },
-    /// Into a leaf that is no empty map. `rest` is never empty.
+    /// A leaf that is no empty map. `rest` is never empty.
     Leaf { path: Path, value: &'d Value, rest: &'p [String] },
 }
 
@@ -56,34 +54,37 @@ pub(super) fn shape<'d>(document: &'d Document, path: &Path) -> Shape<'d> {
     }
 }
 
-/// Finds the stored value that a path leads into, if it does. A leaf `{}` is a map like any other: paths go on below it.
-pub(super) fn place<'d, 'p>(document: &'d Document, path: &'p Path) -> Place<'d, 'p> {
+/// Finds the stored value that a path leads into; none if what stands there are lists and leaves of its own. A leaf `{}` is a
+/// map like any other: paths go on below it.
+pub(super) fn inside<'d, 'p>(document: &'d Document, path: &'p Path) -> Option<Inside<'d, 'p>> {
     let mut above: Vec<Path> = iter::successors(path.parent(), Path::parent).collect();
     above.reverse();
     for path_above in above {
         let rest = &path.segments()[path_above.segments().len()..];
         match shape(document, &path_above) {
-            Shape::List(members) => return Place::Items { list: path_above, members, rest },
-            Shape::Leaf(value) if !is_empty_map(value) => return Place::Leaf { path: path_above, value, rest },
+            Shape::List(members) => return Some(Inside::Items { list: path_above, members, rest }),
+            Shape::Leaf(value) if !is_empty_map(value) => {
+                return Some(Inside::Leaf { path: path_above, value, rest });
+            }
             Shape::Map | Shape::Leaf(_) | Shape::Absent => {}
         }
     }
-    Place::Own
+    None
 }
 
 /// Whether anything stands at a path, stored values included.
 pub(super) fn exists(document: &Document, path: &Path) -> bool {
-    match place(document, path) {
-        Place::Own => shape(document, path) != Shape::Absent,
-        inside => value_inside(document, &inside).is_some(),
+    match inside(document, path) {
+        None => shape(document, path) != Shape::Absent,
+        Some(inside) => inside.value(document).is_some(),
     }
 }
 
 /// The value at a path.
 pub(super) fn value_at<'d>(document: &'d Document, path: &Path) -> Option<Cow<'d, Value>> {
-    match place(document, path) {
-        Place::Own => own_value(document, path),
-        inside => value_inside(document, &inside).map(Cow::Borrowed),
+    match inside(document, path) {
+        None => own_value(document, path),
+        Some(inside) => inside.value(document).map(Cow::Borrowed),
     }
 }
 
@@ -108,7 +109,7 @@ pub(super) fn look<'d>(scope: &Scope<'d>, reach: &Reach) -> Option<Cow<'d, Value
 }
 
 /// What stands inside a stored value.
-pub(super) fn within<'v>(value: &'v Value, rest: &[String]) -> Option<&'v Value> {
+fn within<'v>(value: &'v Value, rest: &[String]) -> Option<&'v Value> {
     rest.iter().try_fold(value, |value, segment| match value {
         Value::Map(entries) => entries.get(segment),
         Value::List(items) => items.get(position(segment)?),
@@ -120,15 +121,16 @@ pub(super) fn is_empty_map(value: &Value) -> bool {
     matches!(value, Value::Map(entries) if entries.is_empty())
 }
 
-fn value_inside<'d>(document: &'d Document, place: &Place<'d, '_>) -> Option<&'d Value> {
-    match place {
-        Place::Own => None,
-        Place::Items { members, rest, .. } => {
-            let (first, deeper) = rest.split_first()?;
-            let dot = members.get(position(first)?)?;
-            within(&document.body(dot).value, deeper)
+impl<'d> Inside<'d, '_> {
+    fn value(&self, document: &'d Document) -> Option<&'d Value> {
+        match self {
+            Self::Items { members, rest, .. } => {
+                let (first, deeper) = rest.split_first()?;
+                let dot = members.get(position(first)?)?;
+                within(&document.body(dot).value, deeper)
+            }
+            Self::Leaf { value, rest, .. } => within(value, rest),
         }
-        Place::Leaf { value, rest, .. } => within(value, rest),
     }
 }
 

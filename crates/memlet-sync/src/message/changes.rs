@@ -77,10 +77,5 @@ fn decode_entry(r: &mut Reader<'_>) -> Result<ChangeEntry, DecodeError> {
     if grant >= GRANT_TABLE_ENTRIES_MAX as u64 {
         return Err(DecodeError::Limit("the index of a grant"));
     }
-    Ok(ChangeEntry {
-        grant,
-        time_ms: r.uint()?,
-        signatures: Signatures::decode(r)?,
-        change: r.bytes()?.to_vec(),
-    })
+    Ok(ChangeEntry { grant, time_ms: r.uint()?, signatures: Signatures::decode(r)?, change: r.bytes()?.to_vec() })
 }
