@@ -40,7 +40,7 @@ pub(super) fn context(fields: Fields<'_>, scope: &Scope<'_>, random: &mut dyn Fn
             Err(error) if entry.required => return Err(required(format!("{}: {error}", error.code.name()))),
             Err(error) => format!("unavailable ({}): {error}", error.code.name()),
         };
-        messages.push(message(label, body, safe.then(|| random())));
+        messages.push(message(label, body, safe.then(&mut *random)));
     }
     Ok(json!({"messages": messages}))
 }
