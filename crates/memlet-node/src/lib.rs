@@ -11,6 +11,7 @@ mod namespace;
 mod node;
 pub mod ops;
 mod peers;
+mod replica;
 
 pub use caller::{Agent, Caller};
 pub use environment::Environment;

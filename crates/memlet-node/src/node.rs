@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use memlet_auth::grant::{Abilities, Cap, Grant, Terms};
 use memlet_auth::keys::SigningKey;
-use memlet_core::id::{Actor, NamespaceId, PublicKey, ReplicaId};
+use memlet_core::id::{Actor, NamespaceId, PublicKey};
 use memlet_core::path::Path;
-use memlet_store::{Scope, Store, Table};
+use memlet_store::{Read, Scope, Store, Table};
 
 use crate::environment::{Environment, random};
 use crate::error::NodeError;
 use crate::namespace::Namespace;
+use crate::replica;
 
 /// A replica of any number of namespaces. Cheap to clone; safe to use from many threads, and beside other processes that have
 /// opened the same store.
@@ -26,7 +27,6 @@ pub struct Node {
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) device: SigningKey,
-    pub(crate) actor: Actor,
     pub(crate) environment: Arc<dyn Environment>,
     open: Mutex<BTreeMap<NamespaceId, Namespace>>,
     subscribers: RwLock<Vec<Subscriber>>,
@@ -35,9 +35,7 @@ pub(crate) struct Shared {
 
 type Subscriber = Box<dyn Fn(NamespaceId) + Send + Sync>;
 
-/// Records of [`Table::Node`].
-const REPLICA_KEY: &[u8] = b"replica";
-const DEVICE_KEY: &[u8] = b"device";
+/// The record of [`Table::Node`] that names the home namespace.
 const HOME_KEY: &[u8] = b"home";
 
 impl Node {
@@ -50,12 +48,10 @@ impl Node {
         device: SigningKey,
         environment: Arc<dyn Environment>,
     ) -> Result<Self, NodeError> {
-        let replica = replica_id(&*store, &device.public(), &*environment)?;
-        let actor = Actor { device: device.public(), replica };
+        replica::claim(&*store, &device.public(), &*environment)?;
         let shared = Shared {
             store,
             device,
-            actor,
             environment,
             open: Mutex::default(),
             subscribers: RwLock::default(),
@@ -66,12 +62,12 @@ impl Node {
 
     /// The device this node runs on.
     pub fn device(&self) -> PublicKey {
-        self.shared.actor.device
+        self.shared.device.public()
     }
 
-    /// What this node writes as.
-    pub fn actor(&self) -> Actor {
-        self.shared.actor
+    /// What this node writes as now. A store that turns out to be a copy gets another replica id.
+    pub fn actor(&self) -> Result<Actor, NodeError> {
+        self.shared.actor(&*self.shared.store.read()?)
     }
 
     /// Time and randomness, as this node sees them.
@@ -184,32 +180,9 @@ impl Shared {
     pub(crate) fn now_ms(&self) -> u64 {
         self.environment.now_ms()
     }
-}
 
-/// The replica id of the store, minted when it is opened first.
-fn replica_id(store: &dyn Store, device: &PublicKey, environment: &dyn Environment) -> Result<ReplicaId, NodeError> {
-    if let Some(replica) = stored_replica_id(&*store.read()?, device)? {
-        return Ok(replica);
+    /// What this node writes as, by the store's own word: another process may have renewed it.
+    pub(crate) fn actor(&self, read: &dyn Read) -> Result<Actor, NodeError> {
+        Ok(Actor { device: self.device.public(), replica: replica::current(read)? })
     }
-    let mut write = store.write(Scope::Store)?;
-    if let Some(replica) = stored_replica_id(&*write, device)? {
-        return Ok(replica);
-    }
-    let replica = ReplicaId(random(environment));
-    write.put(Table::Node, DEVICE_KEY, &device.0)?;
-    write.put(Table::Node, REPLICA_KEY, &replica.0)?;
-    write.commit()?;
-    Ok(replica)
-}
-
-fn stored_replica_id<R: memlet_store::Read + ?Sized>(
-    read: &R,
-    device: &PublicKey,
-) -> Result<Option<ReplicaId>, NodeError> {
-    let Some(replica) = read.get(Scope::Store, Table::Node, REPLICA_KEY)? else { return Ok(None) };
-    if read.get(Scope::Store, Table::Node, DEVICE_KEY)?.as_deref() != Some(&device.0[..]) {
-        return Err(NodeError::OtherDevice);
-    }
-    let replica = ReplicaId::from_slice(&replica);
-    replica.map(Some).ok_or_else(|| NodeError::Damaged("the replica id has not 8 bytes".into()))
 }

@@ -228,3 +228,6 @@ impl Mutation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

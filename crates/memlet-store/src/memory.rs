@@ -75,6 +75,11 @@ impl Store for MemoryStore {
         Ok(Box::new(View::of(self.disk.committed(), Writer { store: self, scope, _turn })))
     }
 
+    fn place(&self) -> Result<Vec<u8>, StoreError> {
+        self.refuse_if_poisoned()?;
+        Ok(self.disk.place())
+    }
+
     fn scrub(&self) -> Result<bool, StoreError> {
         self.refuse_if_poisoned()?;
         Ok(true)

@@ -5,6 +5,7 @@
 
 mod failure;
 mod file;
+mod place;
 mod session;
 
 use std::path::{Path, PathBuf};
@@ -164,6 +165,10 @@ impl Store for SqliteStore {
 
     fn write(&self, scope: Scope) -> Result<Box<dyn Write + '_>, StoreError> {
         Ok(Box::new(Session::write(self, scope)?))
+    }
+
+    fn place(&self) -> Result<Vec<u8>, StoreError> {
+        place::of(&self.path)
     }
 
     /// `secure_delete` zeroes what is deleted, but not the copies that SQLite leaves in the free space of a page when it

@@ -28,6 +28,11 @@ pub trait Store: Send + Sync {
     /// A thread that holds a write and asks for another waits for itself.
     fn write(&self, scope: Scope) -> Result<Box<dyn Write + '_>, StoreError>;
 
+    /// Bytes that tell this store from every copy of it: the same for as long as it stays where it is, others for a copy, for
+    /// what a backup put back, and for a disk that moved to another machine. A difference proves a copy; equality proves
+    /// nothing, since a machine can be set back under a file that never moved.
+    fn place(&self) -> Result<Vec<u8>, StoreError>;
+
     /// Makes every byte that no committed record holds disappear from the store's files, and gives space back.
     ///
     /// `false` means that a reader or writer was in the way for the whole bounded wait: old bytes may still be there, so

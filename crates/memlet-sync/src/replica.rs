@@ -32,7 +32,10 @@ pub trait Replica {
     fn namespace(&self) -> NamespaceId;
 
     /// The actor under which this replica writes now.
-    fn actor(&self) -> ActorRef;
+    ///
+    /// # Errors
+    /// The store fails.
+    fn actor(&self) -> Result<ActorRef, Fault>;
 
     /// Why this device may sync, and its proof over the connection of `exporter`.
     ///

@@ -58,7 +58,7 @@ impl Namespace {
     ) -> Result<Vec<Vec<u8>>, NodeError> {
         let nonce = random(&*self.shared.environment);
         self.transact(|open, write| {
-            let own = open.grant_of(&self.shared.actor.device, self.shared.now_ms()).ok_or(NodeError::NoGrant)?;
+            let own = open.grant_of(&self.shared.device.public(), self.shared.now_ms()).ok_or(NodeError::NoGrant)?;
             let mut terms = Terms {
                 audience: device,
                 caps: vec![Cap { abilities: role.abilities(), path: Path::ROOT }],
@@ -76,7 +76,7 @@ impl Namespace {
                     own.delegate(&self.shared.device, terms)?
                 }
             };
-            open.add_statement(write, &grant.to_bytes(), self.shared.actor.device).map(drop)?;
+            open.add_statement(write, &grant.to_bytes(), self.shared.device.public()).map(drop)?;
             let chain = open.statements.get(&grant.id()).ok_or(NodeError::NoGrant)?;
             Ok(Outcome::Commit(chain_bytes(chain)))
         })
@@ -93,7 +93,7 @@ impl Namespace {
                 grant: grant.id(),
                 abilities: grant.abilities_at(&Path::ROOT),
                 expires_ms: Some(grant.window().last_ms()).filter(|last_ms| *last_ms != u64::MAX),
-                here: grant.audience() == self.shared.actor.device,
+                here: grant.audience() == self.shared.device.public(),
             });
             Ok(devices.collect())
         })
@@ -103,9 +103,9 @@ impl Namespace {
     pub(crate) fn adopt(&self, statements: &[Vec<u8>]) -> Result<(), NodeError> {
         self.transact(|open, write| {
             for statement in statements {
-                open.add_statement(write, statement, self.shared.actor.device).map(drop)?;
+                open.add_statement(write, statement, self.shared.device.public()).map(drop)?;
             }
-            open.grant_of(&self.shared.actor.device, self.shared.now_ms()).ok_or(NodeError::NoGrant)?;
+            open.grant_of(&self.shared.device.public(), self.shared.now_ms()).ok_or(NodeError::NoGrant)?;
             Ok(Outcome::Commit(()))
         })
     }

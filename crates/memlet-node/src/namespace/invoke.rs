@@ -66,7 +66,7 @@ impl Namespace {
             let standing = self.standing(open, caller);
             // Without a grant the operation is refused before anything is drafted under this id.
             let grant = standing.grant.as_ref().map_or(GrantId([0; 32]), |grant| grant.id());
-            let author = Author { actor: self.shared.actor, grant };
+            let author = Author { actor: self.shared.actor(&*write)?, grant };
             let mut draft = open.document.draft(author, standing.now_ms);
             let requests = StoredRequests { read: &*write, id: self.id };
             let done = match ops::mutate(mutation, input, &mut draft, &standing, &requests, standing.now_ms) {
@@ -92,7 +92,7 @@ impl Namespace {
     pub(super) fn standing(&self, open: &Open, caller: &Caller) -> Standing {
         let now_ms = self.shared.now_ms();
         let (grant, agent) = match caller {
-            Caller::Device => (open.grant_of(&self.shared.actor.device, now_ms), None),
+            Caller::Device => (open.grant_of(&self.shared.device.public(), now_ms), None),
             Caller::Agent(agent) => {
                 let key = agent.key.public();
                 (open.statements.get(&agent.grant).filter(|grant| grant.audience() == key), Some(key))

@@ -26,7 +26,7 @@ impl Namespace {
 
     fn open_message(&self, exporter: &Exporter) -> Result<OpenMessage, NodeError> {
         let chain = self.with_current(|open| {
-            let grant = open.grant_of(&self.shared.actor.device, self.shared.now_ms());
+            let grant = open.grant_of(&self.shared.device.public(), self.shared.now_ms());
             grant.map(|grant| chain_bytes(grant)).ok_or(NodeError::NoGrant)
         })?;
         let proof = open_proof(&self.shared.device, &self.id, exporter);
@@ -55,6 +55,26 @@ impl Namespace {
             return Ok(Entitlement::Entitled);
         }
         refused(admission.refused.first().copied().unwrap_or("OPEN_NO_GRANT"))
+    }
+
+    fn own_actor(&self) -> Result<ActorRef, NodeError> {
+        Ok(ActorRef::of(&self.shared.actor(&*self.shared.store.read()?)?))
+    }
+
+    /// What this store once wrote is elsewhere and not here, or stands here under a number that means something else there: the
+    /// store was set back. It goes on under another replica id.
+    fn settle_divergence(&self, divergence: Divergence) -> Result<(), NodeError> {
+        let (code, actor) = match divergence {
+            Divergence::Ahead { actor, .. } => ("HISTORY_AHEAD", actor),
+            Divergence::Fork { actor, .. } => ("HISTORY_FORK", actor),
+        };
+        self.shared.count_refusal(code);
+        let own = self.shared.actor(&*self.shared.store.read()?)?;
+        if actor == ActorRef::of(&own) {
+            tracing::warn!(code, "this store was set back to an older state, so it gets a new replica id");
+            crate::replica::renew(&*self.shared.store, &own.replica, &*self.shared.environment)?;
+        }
+        Ok(())
     }
 
     fn trusts(&self, peer: &PublicKey, now_ms: u64) -> Result<bool, NodeError> {
@@ -93,8 +113,8 @@ impl Replica for NamespaceReplica {
         self.0.id
     }
 
-    fn actor(&self) -> ActorRef {
-        ActorRef::of(&self.0.shared.actor)
+    fn actor(&self) -> Result<ActorRef, Fault> {
+        self.0.own_actor().map_err(Fault::new)
     }
 
     fn open(&self, exporter: &Exporter) -> Result<OpenMessage, Fault> {
@@ -163,12 +183,6 @@ impl Replica for NamespaceReplica {
     }
 
     fn history_differs(&mut self, divergence: Divergence) -> Result<(), Fault> {
-        let code = match divergence {
-            Divergence::Ahead { .. } => "HISTORY_AHEAD",
-            Divergence::Fork { .. } => "HISTORY_FORK",
-        };
-        tracing::warn!(code, "a peer holds another history of an actor than this store");
-        self.0.shared.count_refusal(code);
-        Ok(())
+        self.0.settle_divergence(divergence).map_err(Fault::new)
     }
 }

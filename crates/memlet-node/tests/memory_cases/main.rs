@@ -3,11 +3,13 @@
 //! The case file is `tests/contracts/memory-op-cases.json`. Every case whose parts exist in the library is run; the others are
 //! listed, with what they lack, in `skipped.txt`, and a difference from that list fails. HTTP statuses are not looked at here.
 
+#![expect(clippy::unwrap_used, reason = "a case that cannot go on has failed")]
+
 mod matcher;
 mod terms;
 mod world;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use matcher::check;
 use terms::Terms;
@@ -32,6 +34,18 @@ fn every_case_holds_or_is_listed() {
     }
     assert!(failed.is_empty(), "{} of {} cases fail:\n{}", failed.len(), cases.len(), failed.join("\n"));
     assert_eq!(skipped, SKIPPED, "skipped.txt does not list the cases that were not run");
+}
+
+#[test]
+fn a_change_that_is_too_large_leaves_everything_as_it_was() {
+    let mut world = World::new();
+    let mut call = |operation: &str, input: Json| world.act(&json!({"operation": operation, "input": input}));
+    call("v/ops/memory", json!({"command": "remember", "text": "a"})).unwrap();
+    let large = json!({"path": "w/memory", "value": vec!["x".repeat(1 << 20); 5]});
+    assert_eq!(call("v/ops/covia/write", large).unwrap_err().code(), "TOO_LARGE");
+    assert_eq!(call("v/ops/memory", json!({"command": "recall"})).unwrap(), json!("1. a"));
+    let again = call("v/ops/memory", json!({"command": "remember", "text": "b"})).unwrap();
+    assert_eq!(again, json!({"remembered": true, "n": 2, "count": 2}));
 }
 
 /// What a case needs that the library does not have.

@@ -62,7 +62,8 @@ fn matches(name: &str, argument: &Json, found: &Json, saved: &mut BTreeMap<Strin
             true
         }
         "$len" => {
-            let len = found.as_array().map_or_else(|| text().map(|text| text.chars().count()), |items| Ok(items.len()))?;
+            let len =
+                found.as_array().map_or_else(|| text().map(|text| text.chars().count()), |items| Ok(items.len()))?;
             argument.as_u64() == Some(len as u64)
         }
         "$ge" => number(found)? >= number(argument)?,

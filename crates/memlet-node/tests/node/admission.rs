@@ -291,7 +291,7 @@ fn a_change_in_the_name_of_another_device() {
     let mallory = Mallory::with(&[Ability::Write], "w");
     mallory.introduce(&a);
     let mut forged = document(&a);
-    let author = Author { actor: a.node.actor(), grant: mallory.grant.id() };
+    let author = Author { actor: a.node.actor().unwrap(), grant: mallory.grant.id() };
     let mut draft = forged.draft(author, NOW_MS);
     draft.append(&path("w/memory"), Value::Text("forged".into()));
     let change = draft.commit().unwrap().unwrap().change;
@@ -313,7 +313,7 @@ fn a_replica_id_that_belongs_to_another_device() {
     mallory.introduce(&a);
     // The document would refuse to write this, so it is built where `a` has not written yet.
     let mut empty = Document::new(a.home().id());
-    let actor = Actor { device: mallory.key.public(), replica: a.node.actor().replica };
+    let actor = Actor { device: mallory.key.public(), replica: a.node.actor().unwrap().replica };
     let mut draft = empty.draft(Author { actor, grant: mallory.grant.id() }, NOW_MS);
     draft.append(&path("w/memory"), Value::Text("squatter".into()));
     let change = draft.commit().unwrap().unwrap().change;

@@ -56,7 +56,8 @@ impl Device {
         Self::on(self.seed, Arc::clone(&self.disk), Arc::clone(&self.clock))
     }
 
-    fn on(seed: u8, disk: Arc<MemoryDisk>, clock: Arc<Clock>) -> Self {
+    /// This device's key on that disk.
+    pub fn on(seed: u8, disk: Arc<MemoryDisk>, clock: Arc<Clock>) -> Self {
         let store: Arc<dyn Store> = Arc::new(disk.open());
         let node = Node::open(store, key(seed), Arc::clone(&clock) as Arc<dyn Environment>).unwrap();
         Self { seed, disk, clock, node }

@@ -77,3 +77,77 @@ fn a_device_let_in_by_another_device_passes_on_what_it_got() {
     assert_eq!(a.recall(), "1. from a\n2. from c");
     assert_eq!(a.home().devices().unwrap().len(), 3);
 }
+
+/// Writes on one device until `count` items are there, with a copy of its disk taken after each `copies` of them.
+fn with_backup(peer_knows: usize, backup_at: usize, count: usize) -> (Device, Device, Device) {
+    let a = first(1, 100);
+    let peer = join(&a, 2);
+    let mut backup = None;
+    for n in 0..count {
+        if n == backup_at {
+            backup = Some(a.disk.copy());
+        }
+        a.remember(&format!("item {n}"));
+        if n + 1 == peer_knows {
+            sync(&a, &peer);
+        }
+    }
+    let backup = backup.unwrap();
+    let restored = Device::on(1, std::sync::Arc::new(backup), std::sync::Arc::clone(&a.clock));
+    (a, peer, restored)
+}
+
+#[test]
+fn a_restored_store_writes_under_a_new_replica_id_and_loses_nothing_of_either_branch() {
+    for peer_knows in [2, 4, 6] {
+        let (_gone, peer, restored) = with_backup(peer_knows, 4, 6);
+        for n in 0..3 {
+            restored.remember(&format!("after the restore {n}"));
+        }
+        assert!(sync(&restored, &peer).level);
+        let recalled = restored.recall();
+        assert_eq!(peer.recall(), recalled);
+        let mut lines: Vec<&str> = recalled.lines().map(|line| line.split_once(". ").unwrap().1).collect();
+        lines.sort_unstable();
+        let mut expected: Vec<String> = (0..peer_knows.max(4)).map(|n| format!("item {n}")).collect();
+        expected.extend((0..3).map(|n| format!("after the restore {n}")));
+        expected.sort_unstable();
+        assert_eq!(lines, expected);
+    }
+}
+
+#[test]
+fn a_clone_and_its_original_both_run_on() {
+    let (original, peer, clone) = with_backup(6, 4, 6);
+    clone.remember("from the clone");
+    original.remember("from the original");
+    sync(&clone, &peer);
+    sync(&original, &peer);
+    sync(&clone, &peer);
+    assert_eq!(clone.recall().lines().count(), 8);
+    for device in [&original, &clone] {
+        assert_eq!(device.recall(), peer.recall());
+        assert_eq!(device.home().canonical_bytes().unwrap(), peer.home().canonical_bytes().unwrap());
+    }
+    assert_ne!(clone.node.actor().unwrap().replica, original.node.actor().unwrap().replica);
+}
+
+#[test]
+fn a_store_set_back_in_place_goes_on_under_a_new_id_once_a_peer_shows_it() {
+    let a = first(1, 100);
+    let peer = join(&a, 2);
+    a.remember("kept");
+    a.disk.inject(memlet_store::Fault::SyncLost, 0, 1);
+    a.remember("lost by a lying disk");
+    sync(&a, &peer);
+    a.disk.crash(0);
+    let after = a.process();
+    assert_eq!(after.recall(), "1. kept");
+    let before = after.node.actor().unwrap();
+    sync(&after, &peer);
+    assert_ne!(after.node.actor().unwrap(), before);
+    after.remember("new");
+    sync(&after, &peer);
+    assert_eq!(after.recall(), "1. kept\n2. lost by a lying disk\n3. new");
+    assert_eq!(peer.recall(), after.recall());
+}

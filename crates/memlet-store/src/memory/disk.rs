@@ -49,6 +49,9 @@ struct Platter {
     plan: Vec<Planned>,
     commits: u64,
     boot: u64,
+    /// Which copy of which copy this is.
+    lineage: Vec<u32>,
+    copies: u32,
 }
 
 /// A fault that strikes the commits numbered `first..end`.
@@ -118,8 +121,21 @@ impl MemoryDisk {
     /// A second disk with the state committed now, durable and without faults.
     pub fn copy(&self) -> Self {
         let copy = Self::new();
-        copy.platter().records = self.committed();
+        let platter = &mut *self.platter();
+        platter.copies += 1;
+        let mut lineage = platter.lineage.clone();
+        lineage.push(platter.copies);
+        {
+            let mut copied = copy.platter();
+            copied.records = Arc::clone(&platter.records);
+            copied.lineage = lineage;
+        }
         copy
+    }
+
+    /// Tells this disk from its copies.
+    pub(super) fn place(&self) -> Vec<u8> {
+        self.platter().lineage.iter().flat_map(|copy| copy.to_be_bytes()).collect()
     }
 
     /// Writes a batch as the fault planned for it, if any, lets it.

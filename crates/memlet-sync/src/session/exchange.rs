@@ -184,7 +184,7 @@ impl Exchange {
 
     /// Looks for histories that differ in what the peer shows, and tells the replica.
     fn compare(&mut self, shown: &ActorClock, replica: &mut dyn Replica, stats: &mut Stats) -> Result<(), Fault> {
-        let (own, clock) = (replica.actor(), replica.clock()?);
+        let (own, clock) = (replica.actor()?, replica.clock()?);
         for (actor, theirs) in shown.iter() {
             let ours = match clock.get(actor) {
                 Some(ours) if ours.seq == theirs.seq => Some(ours.change),

@@ -122,7 +122,8 @@ fn what_is_committed_later_follows_at_once() {
     }
     models[ACCEPTOR].add_grant(9);
     assert_eq!(names(&pipe.flight(ACCEPTOR, &mut models)), ["Auth"]);
-    pipe.settle(&mut models);
+    assert_eq!(names(&pipe.flight(INITIATOR, &mut models)), ["Ack"]);
+    assert_eq!(pipe.settle(&mut models), 0);
     assert!(pipe.are_level(&models));
     assert_eq!(models[0].statements(), models[1].statements());
 }
@@ -145,6 +146,42 @@ fn a_change_that_came_another_way_is_acknowledged() {
     pipe.settle(&mut models);
     assert!(pipe.are_level(&models));
     assert_eq!(pipe.sessions[INITIATOR].stats().applied, 0);
+}
+
+#[test]
+fn a_change_that_was_refused_and_came_after_all_is_acknowledged() {
+    let mut models = apart(1, 0);
+    models[ACCEPTOR].refuses = Some(models[INITIATOR].actor);
+    let mut pipe = Pipe::new(&models, Limits::default());
+    pipe.settle(&mut models);
+    assert!(!pipe.are_level(&models));
+    models[ACCEPTOR].refuses = None;
+    Pipe::new(&models, Limits::default()).settle(&mut models);
+    assert_eq!(names(&pipe.flight(ACCEPTOR, &mut models)), ["Ack"]);
+    assert!(pipe.are_level(&models));
+}
+
+#[test]
+fn a_side_is_settled_only_when_both_have_everything() {
+    let limits = Limits { frame_bytes: 1 << 10, batch_bytes: 1 << 10 };
+    // the order in which the sides may say one message each, over and over
+    for order in [[INITIATOR, ACCEPTOR, ACCEPTOR], [ACCEPTOR, INITIATOR, INITIATOR], [INITIATOR, INITIATOR, ACCEPTOR]] {
+        let mut models = [Model::new(1), Model::new(2)];
+        models.iter_mut().for_each(|model| (0..30).for_each(|_| model.write(300)));
+        let mut pipe = Pipe::new(&models, limits);
+        let check = |pipe: &Pipe, models: &[Model; 2]| {
+            for session in pipe.sessions.iter().filter(|session| session.is_settled()) {
+                assert_eq!(models[0].changes(), models[1].changes(), "{:?}", session.stats());
+            }
+        };
+        for side in order.into_iter().cycle().take(300) {
+            pipe.send(side, &mut models).unwrap();
+            check(&pipe, &models);
+            pipe.deliver(1 - side, usize::MAX, &mut models).unwrap();
+            check(&pipe, &models);
+        }
+        assert!(pipe.are_level(&models));
+    }
 }
 
 #[test]

@@ -196,8 +196,8 @@ impl Replica for Model {
         NAMESPACE
     }
 
-    fn actor(&self) -> ActorRef {
-        self.actor
+    fn actor(&self) -> Result<ActorRef, Fault> {
+        Ok(self.actor)
     }
 
     fn open(&self, exporter: &Exporter) -> Result<Open, Fault> {
