@@ -25,6 +25,7 @@ mod view;
 pub use address::Authority;
 pub use error::{Code, OpError};
 pub(crate) use json::to_json;
+pub(crate) use memory::is_shown;
 pub use request::{REQUEST_ID_BYTES_MAX, REQUEST_KEPT_MS, Request, Requests, Stored};
 
 use address::{Address, Scope};

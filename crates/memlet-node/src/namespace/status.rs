@@ -28,6 +28,8 @@ pub struct Status {
 /// One item of a list, with its history as far as it is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListEntry {
+    /// Its number from 1, as recall shows it; none for an item that recall hides.
+    pub n: Option<u64>,
     /// Its dot, which never changes: replica id and counter.
     pub id: String,
     /// What it says.
@@ -63,7 +65,8 @@ impl Namespace {
         let entries = self.with_current(|open| {
             let permitted = self.standing(open, caller).permits(Ability::Read, path);
             let list = open.document.list(path).unwrap_or_default();
-            Ok(permitted.then(|| list.iter().map(|dot| entry(open, dot)).collect()))
+            let mut numbers = 1..;
+            Ok(permitted.then(|| list.iter().map(|dot| entry(open, dot, &mut numbers)).collect()))
         })?;
         entries.ok_or_else(|| OpError::new(Code::PermissionDenied, format!("no grant allows read at {path}")).into())
     }
@@ -82,7 +85,8 @@ impl Namespace {
     }
 }
 
-fn entry(open: &Open, dot: &Dot) -> ListEntry {
+/// The item of `dot`, which takes the next of `numbers` if it has one.
+fn entry(open: &Open, dot: &Dot, numbers: &mut impl Iterator<Item = u64>) -> ListEntry {
     let Body { birth, rewritten, grant, value } = open.document.body(dot);
     let replica = rewritten.map_or(dot.replica, |(_, replica)| replica);
     let binding = open.document.replicas()[&replica];
@@ -91,6 +95,7 @@ fn entry(open: &Open, dot: &Dot) -> ListEntry {
         None => open.statements.get(&binding.grant),
     };
     ListEntry {
+        n: if ops::is_shown(value) { numbers.next() } else { None },
         id: format!("{}:{}", dot.replica, dot.counter),
         value: ops::to_json(value),
         written_ms: birth.millis(),

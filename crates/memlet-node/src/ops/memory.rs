@@ -161,7 +161,7 @@ impl<'d> List<'d> {
 
 /// Whether an entry is shown, and so has a number. Hidden is a map whose `status` is other than `active`, whose `surfacing`
 /// is `hold`, or that has been merged into another.
-fn is_shown(entry: &Value) -> bool {
+pub(crate) fn is_shown(entry: &Value) -> bool {
     let present = |name| field(entry, name).map(string_form);
     present("status").is_none_or(|status| status == "active")
         && present("surfacing").is_none_or(|surfacing| surfacing != "hold")

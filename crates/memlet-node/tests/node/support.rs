@@ -13,8 +13,8 @@ use memlet_sync::session::Session;
 use serde_json::{Value as Json, json};
 
 /// A wall clock that stands still until it is set, and numbers in place of chance.
-pub struct Clock {
-    pub now_ms: AtomicU64,
+pub(crate) struct Clock {
+    pub(crate) now_ms: AtomicU64,
     drawn: AtomicU64,
     seed: u64,
 }
@@ -31,69 +31,69 @@ impl Environment for Clock {
     }
 }
 
-pub const NOW_MS: u64 = 1_796_000_000_000;
+pub(crate) const NOW_MS: u64 = 1_796_000_000_000;
 
 /// One device: its key, its disk and its clock.
-pub struct Device {
-    pub seed: u8,
-    pub disk: Arc<MemoryDisk>,
-    pub clock: Arc<Clock>,
-    pub node: Node,
+pub(crate) struct Device {
+    pub(crate) seed: u8,
+    pub(crate) disk: Arc<MemoryDisk>,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) node: Node,
 }
 
-pub fn key(seed: u8) -> SigningKey {
+pub(crate) fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
 }
 
 impl Device {
-    pub fn new(seed: u8) -> Self {
+    pub(crate) fn new(seed: u8) -> Self {
         let clock = Clock { now_ms: NOW_MS.into(), drawn: 0.into(), seed: seed.into() };
         Self::on(seed, Arc::new(MemoryDisk::new()), Arc::new(clock))
     }
 
     /// Another process of this device.
-    pub fn process(&self) -> Self {
+    pub(crate) fn process(&self) -> Self {
         Self::on(self.seed, Arc::clone(&self.disk), Arc::clone(&self.clock))
     }
 
     /// This device's key on that disk.
-    pub fn on(seed: u8, disk: Arc<MemoryDisk>, clock: Arc<Clock>) -> Self {
+    pub(crate) fn on(seed: u8, disk: Arc<MemoryDisk>, clock: Arc<Clock>) -> Self {
         let store: Arc<dyn Store> = Arc::new(disk.open());
         let node = Node::open(store, key(seed), Arc::clone(&clock) as Arc<dyn Environment>).unwrap();
         Self { seed, disk, clock, node }
     }
 
-    pub fn home(&self) -> Namespace {
+    pub(crate) fn home(&self) -> Namespace {
         self.node.namespace(self.node.home().unwrap().unwrap()).unwrap()
     }
 
-    pub fn call(&self, operation: &str, input: Json) -> Result<Json, InvokeError> {
+    pub(crate) fn call(&self, operation: &str, input: Json) -> Result<Json, InvokeError> {
         self.home().invoke(&Caller::Device, operation, &input)
     }
 
-    pub fn remember(&self, text: &str) {
+    pub(crate) fn remember(&self, text: &str) {
         self.call("v/ops/memory", json!({"command": "remember", "text": text})).unwrap();
     }
 
-    pub fn forget(&self, n: u64) {
+    pub(crate) fn forget(&self, n: u64) {
         self.call("v/ops/memory", json!({"command": "forget", "n": n})).unwrap();
     }
 
-    pub fn recall(&self) -> String {
+    pub(crate) fn recall(&self) -> String {
         let lines = self.call("v/ops/memory/recall", json!({})).unwrap();
         lines.as_str().unwrap_or_default().to_owned()
     }
 }
 
 /// A device with a namespace of its own, whose root key is `root`.
-pub fn first(seed: u8, root: u8) -> Device {
+pub(crate) fn first(seed: u8, root: u8) -> Device {
     let device = Device::new(seed);
     device.node.create_namespace(&key(root)).unwrap();
     device
 }
 
 /// Another device, let in by `inviter`.
-pub fn join(inviter: &Device, seed: u8) -> Device {
+pub(crate) fn join(inviter: &Device, seed: u8) -> Device {
     let device = Device::new(seed);
     let chain = inviter.home().grant_device(device.node.device(), Role::Device, None).unwrap();
     let id: NamespaceId = inviter.home().id();
@@ -103,15 +103,15 @@ pub fn join(inviter: &Device, seed: u8) -> Device {
 }
 
 /// What one meeting took.
-pub struct Meeting {
+pub(crate) struct Meeting {
     /// How often a side that had said all it could then heard something new from the other.
-    pub flights: u64,
+    pub(crate) flights: u64,
     /// Whether both ended level.
-    pub level: bool,
+    pub(crate) level: bool,
 }
 
 /// Lets two devices talk until neither has anything to say.
-pub fn sync(a: &Device, b: &Device) -> Meeting {
+pub(crate) fn sync(a: &Device, b: &Device) -> Meeting {
     let exporter = Exporter([9; 32]);
     let (mut a_replica, mut b_replica) = (a.home().replica(), b.home().replica());
     let now = |device: &Device| device.clock.now_ms();
