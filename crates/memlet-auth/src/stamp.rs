@@ -172,6 +172,9 @@ impl Signatures {
     }
 
     fn read(r: &mut Reader<'_>, count: usize) -> Result<Self, DecodeError> {
+        if count == 0 {
+            return Err(DecodeError::Expected("a signature"));
+        }
         let author = Signature::decode(r)?;
         let device = if count == Self::COUNT_MAX { Some(Signature::decode(r)?) } else { None };
         Ok(Self { author, device })
@@ -237,6 +240,17 @@ mod tests {
         let context = StampContext { namespace: NamespaceId([1; 32]), epoch: EpochId([2; 32]) };
         let [author, device] = [author, device].map(|seed| SigningKey::from_bytes(&[seed; 32]));
         Stamp::sign(context, GrantId([3; 32]), ChangeHash([4; 32]), time_ms, &author, &device)
+    }
+
+    /// An array head of no signatures was taken, and a signature read from what followed it.
+    #[test]
+    fn a_stamp_has_a_signature_inside_its_own_array() {
+        let whole = stamp(5, 5, 1).to_bytes();
+        let none = [&[0x81], &whole[1..]].concat();
+        assert!(matches!(Stamp::parse(&none), Err(StampRefusal::Encoding(_))));
+        let signatures = stamp(5, 5, 1).compact().signatures.to_cbor();
+        let none = [&[0x80], &signatures[1..]].concat();
+        assert!(Signatures::from_cbor(&none).is_err());
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub const DOT_RUNS_MAX: usize = LIST_ITEMS_MAX;
 pub const RUN_BODIES_MAX: usize = LIST_ITEMS_MAX;
 /// Operations of one change: every item of the longest list, and room for what goes with them.
 pub const CHANGE_OPS_MAX: usize = 2 * LIST_ITEMS_MAX;
+/// Earlier operations that those of one change may replace, together.
+pub const CHANGE_REPLACED_MAX: usize = CHANGE_OPS_MAX;
 
 const _: () = assert!(VALUE_BYTES_MAX < CHANGE_BYTES_MAX);
 const _: () = assert!(LIST_ITEMS_MAX <= CHANGE_OPS_MAX);

@@ -34,9 +34,13 @@ pub use waiting::{WAITING_BYTES_MAX, WAITING_CHANGES_MAX};
 pub struct Namespace {
     id: NamespaceId,
     shared: Arc<Shared>,
-    /// None until it is used, and after a failure that may have left it ahead of the store.
-    open: Arc<Mutex<Option<Open>>>,
+    loaded: Loaded,
 }
+
+/// A namespace in memory, shared by all handles to it: none until it is used, and after a failure that may have left it ahead
+/// of the store.
+#[derive(Clone, Default)]
+pub(crate) struct Loaded(Arc<Mutex<Option<Open>>>);
 
 /// What a write transaction comes to.
 enum Outcome<T> {
@@ -47,8 +51,8 @@ enum Outcome<T> {
 }
 
 impl Namespace {
-    pub(crate) fn new(shared: Arc<Shared>, id: NamespaceId) -> Self {
-        Self { id, shared, open: Arc::default() }
+    pub(crate) fn new(shared: Arc<Shared>, id: NamespaceId, loaded: Loaded) -> Self {
+        Self { id, shared, loaded }
     }
 
     /// The namespace's id: its root key.
@@ -119,10 +123,10 @@ impl Namespace {
 
     /// Runs `act` alone. After an error what is in memory may be ahead of the store, so it is dropped and loaded again.
     fn locked<T>(&self, act: impl FnOnce(&mut Open) -> Result<T, NodeError>) -> Result<T, NodeError> {
-        let mut guard = self.open.lock().unwrap_or_else(|poisoned| {
+        let mut guard = self.loaded.0.lock().unwrap_or_else(|poisoned| {
             let mut guard = PoisonError::into_inner(poisoned);
             *guard = None;
-            self.open.clear_poison();
+            self.loaded.0.clear_poison();
             guard
         });
         let mut open = match guard.take() {

@@ -11,7 +11,7 @@ use memlet_store::{Read, Scope, Store, Table};
 
 use crate::environment::{Environment, random};
 use crate::error::NodeError;
-use crate::namespace::Namespace;
+use crate::namespace::{Loaded, Namespace};
 use crate::replica;
 
 /// A replica of any number of namespaces. Cheap to clone; safe to use from many threads, and beside other processes that have
@@ -28,7 +28,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) device: SigningKey,
     pub(crate) environment: Arc<dyn Environment>,
-    open: Mutex<BTreeMap<NamespaceId, Namespace>>,
+    /// What is loaded, without the way back here that a [`Namespace`] has: the store is closed with the last handle.
+    open: Mutex<BTreeMap<NamespaceId, Loaded>>,
     subscribers: RwLock<Vec<Subscriber>>,
     refusals: Mutex<BTreeMap<&'static str, u64>>,
 }
@@ -101,11 +102,12 @@ impl Node {
     }
 
     fn adopt(&self, id: NamespaceId, statements: &[Vec<u8>]) -> Result<Namespace, NodeError> {
-        if self.namespaces()?.contains(&id) {
+        if !self.namespaces()?.contains(&id) {
+            self.handle(id, Loaded::default()).adopt(statements)?;
+        } else if self.home()?.is_some() {
             return Err(NodeError::NamespaceExists(id));
         }
-        let namespace = Namespace::new(Arc::clone(&self.shared), id);
-        namespace.adopt(statements)?;
+        // Without a home, a namespace that is here already was left by a crash at this point.
         let mut write = self.shared.store.write(Scope::Store)?;
         if write.get(Scope::Store, Table::Node, HOME_KEY)?.is_none() {
             write.put(Table::Node, HOME_KEY, &id.0)?;
@@ -134,14 +136,18 @@ impl Node {
     /// The store fails, or [`NodeError::UnknownNamespace`].
     pub fn namespace(&self, id: NamespaceId) -> Result<Namespace, NodeError> {
         let known = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
-        if let Some(namespace) = known {
-            return Ok(namespace);
+        if let Some(loaded) = known {
+            return Ok(self.handle(id, loaded));
         }
         if !self.namespaces()?.contains(&id) {
             return Err(NodeError::UnknownNamespace(id));
         }
         let mut open = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(open.entry(id).or_insert_with(|| Namespace::new(Arc::clone(&self.shared), id)).clone())
+        Ok(self.handle(id, open.entry(id).or_default().clone()))
+    }
+
+    fn handle(&self, id: NamespaceId, loaded: Loaded) -> Namespace {
+        Namespace::new(Arc::clone(&self.shared), id, loaded)
     }
 
     /// Calls `on_change` after every commit of this process, from the thread that made it. It must not block.

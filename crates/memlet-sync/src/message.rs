@@ -23,7 +23,7 @@ use crate::limits::{AUTH_STATEMENTS_MAX, STATE_STATEMENTS_MAX};
 /// The version of the protocol this build speaks.
 pub const PROTOCOL_VERSION: u64 = 1;
 
-/// The numbers of messages. 0 is a part of a message (see [`crate::frame`]); 5 to 7 and 15 are kept for namespace digests,
+/// The numbers of messages. 0 is a part of a message (see [`crate::frame`]); 5 to 7, 14 and 15 are kept for namespace digests,
 /// epochs and changes of earlier epochs.
 mod number {
     pub(super) const HELLO: u64 = 1;

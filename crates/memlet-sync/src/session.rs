@@ -35,7 +35,7 @@ use crate::replica::{Entitlement, Fault, Replica};
 /// Give it every message of the peer with [`receive`](Session::receive), and after that, after every commit, and whenever
 /// the transport can take more, ask for output with [`poll`](Session::poll) until it gives none. Output is made when it is
 /// asked for, from the store, so a slow peer holds no memory here. After an error, `poll` gives the `Close` that tells the
-/// peer, unless the peer has closed the stream itself; then the session [`has ended`](Session::ended).
+/// peer, unless the peer has closed the stream itself; then the session has [ended](Session::ended).
 ///
 /// Every call must be given the replica of one and the same namespace.
 #[derive(Debug)]
@@ -91,7 +91,8 @@ impl Session {
     }
 
     /// The end at which the stream has arrived. Its first message, an `Open`, names the namespace of the replica to use; if
-    /// that is not here, [`close`](Session::close) with [`CloseCode::Denied`], as if the peer had no right to it.
+    /// that is not here, no session is needed: answer with `Close` and [`CloseCode::Denied`], as if the peer had no right to
+    /// it.
     pub fn accept(peer: PublicKey, exporter: Exporter, limits: Limits) -> Self {
         Self::new(Role::Acceptor, peer, exporter, limits, false)
     }

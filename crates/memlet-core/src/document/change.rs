@@ -12,6 +12,8 @@ use crate::document::genesis::ROOT_ACTOR;
 use crate::id::{Actor, ChangeHash};
 use crate::limits::{CHANGE_BYTES_MAX, CHANGE_OPS_MAX};
 
+mod columns;
+
 /// Names one operation of a change: its counter and the actor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct OpId {
@@ -52,8 +54,10 @@ pub struct Parsed {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MalformedChange {
-    /// More than 4 MiB, or more operations than a change may have.
-    #[error("the change is larger than {CHANGE_BYTES_MAX} bytes or {CHANGE_OPS_MAX} operations")]
+    /// More than 4 MiB, or more operations or replaced operations than a change may have.
+    #[error(
+        "the change is larger than {CHANGE_BYTES_MAX} bytes, or has or replaces more than {CHANGE_OPS_MAX} operations"
+    )]
     TooLarge,
     /// Not one uncompressed change chunk with a right checksum and nothing behind it.
     #[error("the bytes are not one uncompressed change")]
@@ -79,12 +83,9 @@ impl Parsed {
     /// Any deviation from one uncompressed change of format 1 in its one encoding. Never panics: Automerge does on some bytes,
     /// and that is caught here.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, MalformedChange> {
-        open_chunk(bytes)?;
+        Self::check_size(bytes)?;
         let (change, expanded) = catch_unwind(AssertUnwindSafe(|| {
             let change = automerge::Change::from_bytes(bytes.to_vec()).map_err(|_| MalformedChange::NotCanonical)?;
-            if change.len() > CHANGE_OPS_MAX {
-                return Err(MalformedChange::TooLarge);
-            }
             let expanded = change.decode();
             let again = automerge::Change::from(expanded.clone());
             if again.raw_bytes() != bytes {
@@ -94,6 +95,12 @@ impl Parsed {
         }))
         .unwrap_or(Err(MalformedChange::NotCanonical))?;
         Self::read(change, &expanded)
+    }
+
+    /// Checks that a change takes memory and time in proportion to its bytes, before any of it is unfolded.
+    pub(super) fn check_size(bytes: &[u8]) -> Result<(), MalformedChange> {
+        let (_, body) = open_chunk(bytes)?;
+        columns::check(body)
     }
 
     /// Takes a change apart that passed the gate before it was stored; its checksum tells damage at rest.

@@ -6,7 +6,7 @@ use automerge::ScalarValue;
 use automerge::transaction::{CommitOptions, Transactable};
 
 use crate::body::{Body, Run};
-use crate::document::change::Parsed;
+use crate::document::change::{MalformedChange, Parsed};
 use crate::document::format::{Binding, Record};
 use crate::document::gate::{Effects, Refusal};
 use crate::document::{Broken, Document};
@@ -70,7 +70,7 @@ pub enum DraftError {
     /// Automerge failed.
     #[error(transparent)]
     Broken(#[from] Broken),
-    /// The change is larger than 4 MiB.
+    /// The change is larger than every replica takes: see [`MalformedChange::TooLarge`].
     #[error("the change would be larger than a change may be")]
     TooLarge,
 }
@@ -251,8 +251,9 @@ impl Document {
         }
         transaction.commit_with(CommitOptions::default().with_time(0));
         let change = automerge.get_last_local_change().ok_or_else(|| Broken("a change was lost".into()))?;
-        if change.raw_bytes().len() > crate::limits::CHANGE_BYTES_MAX {
-            return Err(DraftError::TooLarge);
+        match Parsed::check_size(change.raw_bytes()) {
+            Err(MalformedChange::TooLarge) => return Err(DraftError::TooLarge),
+            checked => checked.map_err(|error| Broken(error.to_string()))?,
         }
         Ok(Parsed::trusted(change).map_err(|error| Broken(error.to_string()))?)
     }

@@ -28,12 +28,12 @@ impl OpError {
 
 /// Defines the codes with all that is known of each, so that no surface keeps a table of its own.
 macro_rules! codes {
-    ($($(#[$doc:meta])* $code:ident $name:literal $http:literal $exit:literal,)*) => {
+    ($($(#[doc = $meaning:literal])+ $code:ident $name:literal $http:literal $exit:literal,)*) => {
         /// The code of an error.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Code {
-            $($(#[$doc])* $code,)*
+            $($(#[doc = $meaning])+ $code,)*
         }
 
         impl Code {
@@ -43,6 +43,11 @@ macro_rules! codes {
             /// The code as it stands on the wire.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$code => $name,)* }
+            }
+
+            /// What it says, in a sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$code => concat!($($meaning),+).trim(),)* }
             }
 
             /// The HTTP status of the routes that read a value. `invoke` answers 200 whenever an operation ran or refused.

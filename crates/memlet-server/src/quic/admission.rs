@@ -1,8 +1,9 @@
 //! Who may connect at all: caps on how many peers, counted before any cryptography is done for them.
 //!
-//! Under no load everyone is let in at once. Above [`ConnectionLimits::unproven_max`] a peer must first show that it
-//! receives at the address it claims (QUIC's `Retry`, RFC 9000, section 8.1.2), so that a forged address takes no one's
-//! place. A source beyond its share, or a peer beyond the total, is refused, and everyone else stays served.
+//! Under no load everyone is let in at once. Above [`ConnectionLimits::unproven_max`], or half the share of its source, a
+//! peer must first show that it receives at the address it claims (QUIC's `Retry`, RFC 9000, section 8.1.2), so that a
+//! forged address takes no one's place. A source beyond its share, or a peer beyond the total, is refused, and everyone
+//! else stays served.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -87,14 +88,15 @@ impl Admission {
         if taken.total >= self.limits.total_max {
             return Verdict::Refuse(Refusal::Total);
         }
-        if taken.total >= self.limits.unproven_max && !proven {
-            return Verdict::ProveAddress;
-        }
-        let held = taken.by_source.entry(source).or_default();
-        if *held >= self.limits.per_source_max {
+        let held = taken.by_source.get(&source).copied().unwrap_or_default();
+        if held >= self.limits.per_source_max {
             return Verdict::Refuse(Refusal::Source);
         }
-        *held += 1;
+        let crowded = taken.total >= self.limits.unproven_max || held >= self.limits.per_source_max.div_ceil(2);
+        if crowded && !proven {
+            return Verdict::ProveAddress;
+        }
+        taken.by_source.insert(source, held + 1);
         taken.total += 1;
         Verdict::Accept(Place { source, taken: self.taken.clone() })
     }
@@ -142,7 +144,7 @@ fn source(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    fn limits() -> Admission {
+    fn admission() -> Admission {
         Admission::new(ConnectionLimits { total_max: 5, per_source_max: 2, unproven_max: 3 })
     }
 
@@ -162,9 +164,10 @@ mod tests {
 
     #[test]
     fn a_source_has_its_share_and_gets_it_back() {
-        let admission = limits();
+        let admission = admission();
         let _first = accepted(&admission, "10.0.0.1", false);
-        let second = accepted(&admission, "::ffff:10.0.0.1", false);
+        assert!(matches!(admission.judge("10.0.0.1".parse().unwrap(), false), Verdict::ProveAddress), "over half");
+        let second = accepted(&admission, "::ffff:10.0.0.1", true);
         assert_eq!(refused(&admission, "10.0.0.1"), Refusal::Source);
         let _other = accepted(&admission, "10.0.0.2", false);
         drop(second);
@@ -173,16 +176,16 @@ mod tests {
 
     #[test]
     fn one_ipv6_network_is_one_source() {
-        let admission = limits();
+        let admission = admission();
         let _a = accepted(&admission, "2001:db8::1", false);
-        let _b = accepted(&admission, "2001:db8::2", false);
+        let _b = accepted(&admission, "2001:db8::2", true);
         assert_eq!(refused(&admission, "2001:db8::3"), Refusal::Source);
         let _neighbour = accepted(&admission, "2001:db8:0:1::3", false);
     }
 
     #[test]
     fn under_load_addresses_are_proven_and_the_total_holds() {
-        let admission = limits();
+        let admission = admission();
         let mut places: Vec<_> = (1..=3).map(|n| accepted(&admission, &format!("10.0.0.{n}"), false)).collect();
         assert!(matches!(admission.judge("10.0.0.4".parse().unwrap(), false), Verdict::ProveAddress));
         places.extend((4..=5).map(|n| accepted(&admission, &format!("10.0.0.{n}"), true)));

@@ -13,7 +13,6 @@ use crate::quic::admission::Place;
 use crate::quic::error::{Ended, quic_code};
 use crate::quic::identity::peer_of;
 use crate::quic::stream::FrameStream;
-use crate::refusals::Refusals;
 
 /// A connection. Cloning gives another handle to the same one, which ends with the last handle at the latest.
 #[derive(Clone, Debug)]
@@ -24,18 +23,17 @@ struct Inner {
     quic: quinn::Connection,
     peer: PublicKey,
     exporter: Exporter,
-    refusals: Refusals,
     /// Held as long as the connection is, if the peer came to us.
     _place: Option<Place>,
 }
 
 impl Connection {
     /// Takes over a connection whose handshake is complete; none if the peer has shown no usable key.
-    pub(crate) fn new(quic: quinn::Connection, place: Option<Place>, refusals: Refusals) -> Option<Self> {
+    pub(crate) fn new(quic: quinn::Connection, place: Option<Place>) -> Option<Self> {
         let peer = peer_of(&quic)?;
         let mut exported = [0; 32];
         quic.export_keying_material(&mut exported, EXPORTER_LABEL, &[]).ok()?;
-        Some(Self(Arc::new(Inner { quic, peer, exporter: Exporter(exported), refusals, _place: place })))
+        Some(Self(Arc::new(Inner { quic, peer, exporter: Exporter(exported), _place: place })))
     }
 
     /// The key that the peer has proved to hold.
@@ -59,7 +57,7 @@ impl Connection {
     /// The connection has ended.
     pub async fn open(&self) -> Result<FrameStream, Ended> {
         let (send, recv) = self.0.quic.open_bi().await?;
-        Ok(FrameStream::new(send, recv, self.0.refusals.clone()))
+        Ok(FrameStream::new(send, recv))
     }
 
     /// The next stream that the peer opens.
@@ -68,7 +66,7 @@ impl Connection {
     /// The connection has ended.
     pub async fn accept(&self) -> Result<FrameStream, Ended> {
         let (send, recv) = self.0.quic.accept_bi().await?;
-        Ok(FrameStream::new(send, recv, self.0.refusals.clone()))
+        Ok(FrameStream::new(send, recv))
     }
 
     /// Ends the connection at once. What is still unacknowledged on its streams is lost.

@@ -3,13 +3,18 @@
 //! Whatever QUIC leaves open is bounded here: memory by the flow control windows, peers by [`admission`](super::admission),
 //! silence by timeouts. A handshake runs in its own task, so a slow or hostile one delays nobody.
 
+use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use memlet_core::id::PublicKey;
 use memlet_sync::code::CloseCode;
-use quinn::{ClientConfig, ConnectionError, ServerConfig, TransportConfig, TransportErrorCode, VarInt};
+use quinn::{
+    ClientConfig, ConnectionError, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig, TransportErrorCode,
+    VarInt,
+};
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -19,7 +24,6 @@ use crate::quic::admission::{Admission, ConnectionLimits, Place, Verdict};
 use crate::quic::connection::Connection;
 use crate::quic::error::{BindError, DialError, Ended, quic_code};
 use crate::quic::identity::{Identity, PeerCheck};
-use crate::refusals::Refusals;
 
 /// How an endpoint behaves.
 #[derive(Clone, Debug)]
@@ -49,10 +53,9 @@ impl Default for EndpointOptions {
 ///
 /// Call [`Endpoint::bind`] inside a tokio runtime, take what comes in from its [`Incoming`], [`Endpoint::dial`] whom you
 /// like, then [`Endpoint::stop`] and [`Endpoint::close`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Endpoint(Arc<Sockets>);
 
-#[derive(Debug)]
 struct Sockets {
     identity: Identity,
     listeners: Vec<quinn::Endpoint>,
@@ -60,40 +63,45 @@ struct Sockets {
     dialer_v4: Option<quinn::Endpoint>,
     dialer_v6: Option<quinn::Endpoint>,
     admission: Admission,
-    refusals: Refusals,
+    on_refusal: Box<dyn Fn(&'static str) + Send + Sync>,
     transport: Arc<TransportConfig>,
     handshake: Duration,
 }
 
 impl Endpoint {
-    /// Binds the sockets and begins to let peers in. Must be called inside a tokio runtime.
+    /// Binds the sockets and begins to let peers in. `on_refusal` is told the code of every refusal; it must not block. Must
+    /// be called inside a tokio runtime.
     ///
     /// # Errors
     /// An address cannot be bound: it is in use, reserved, or not of this machine.
+    ///
+    /// # Panics
+    /// If the idle timeout has more than 2^62 milliseconds.
     pub fn bind(
         identity: Identity,
         options: &EndpointOptions,
-        refusals: Refusals,
+        on_refusal: impl Fn(&'static str) + Send + Sync + 'static,
     ) -> Result<(Self, Incoming), BindError> {
         let server = server_config(&identity, options);
-        let bind = |address| quinn::Endpoint::server(server.clone(), address).map_err(|source| BindError { address, source });
+        let bind = |address| socket(address, Some(server.clone())).map_err(|source| BindError { address, source });
         let listeners = options.listen.iter().map(|address| bind(*address)).collect::<Result<Vec<_>, _>>()?;
 
-        let (established, incoming) = mpsc::channel(INCOMING_MAX);
+        let (sender, established) = mpsc::channel(INCOMING_MAX);
         let endpoint = Self(Arc::new(Sockets {
             identity,
             listeners,
-            dialer_v4: quinn::Endpoint::client((Ipv4Addr::UNSPECIFIED, 0).into()).ok(),
-            dialer_v6: quinn::Endpoint::client((Ipv6Addr::UNSPECIFIED, 0).into()).ok(),
+            dialer_v4: socket((Ipv4Addr::UNSPECIFIED, 0).into(), None).ok(),
+            dialer_v6: socket((Ipv6Addr::UNSPECIFIED, 0).into(), None).ok(),
             admission: Admission::new(options.connections),
-            refusals,
+            on_refusal: Box::new(on_refusal),
             transport: Arc::new(transport(options.idle, Some(options.idle / 3))),
             handshake: options.handshake,
         }));
         for listener in &endpoint.0.listeners {
-            tokio::spawn(endpoint.clone().let_in(listener.clone(), established.clone()));
+            tokio::spawn(endpoint.clone().let_in(listener.clone(), sender.clone()));
         }
-        Ok((endpoint, Incoming(incoming)))
+        let incoming = Incoming { established, endpoint: endpoint.clone() };
+        Ok((endpoint, incoming))
     }
 
     /// The public key of this device.
@@ -124,10 +132,11 @@ impl Endpoint {
         let mut config = ClientConfig::new(Arc::new(sockets.identity.client_config(check.clone())));
         config.transport_config(sockets.transport.clone());
 
-        let connecting = socket.connect_with(config, address, SERVER_NAME).map_err(|error| no_route(error.to_string()))?;
+        let connecting =
+            socket.connect_with(config, address, SERVER_NAME).map_err(|error| no_route(error.to_string()))?;
         match timeout(sockets.handshake, connecting).await {
             Err(_) => Err(DialError::NoAnswer(address)),
-            Ok(Ok(connection)) => Connection::new(connection, None, sockets.refusals.clone())
+            Ok(Ok(connection)) => Connection::new(connection, None)
                 .ok_or_else(|| DialError::Handshake { address, reason: "the peer showed no key".into() }),
             Ok(Err(error)) => Err(match (expected, check.stranger()) {
                 (Some(expected), Some(found)) => DialError::WrongPeer { address, expected, found },
@@ -141,19 +150,23 @@ impl Endpoint {
         self.0.admission.stop();
     }
 
-    /// Closes all connections with `code`, frees the sockets, and waits until peers have been told, at most `within`.
-    pub async fn close(&self, code: CloseCode, within: Duration) {
-        self.stop();
-        let sockets = || self.0.listeners.iter().chain(&self.0.dialer_v4).chain(&self.0.dialer_v6);
-        sockets().for_each(|socket| socket.close(quic_code(code), &[]));
-        let told = async {
-            for socket in sockets() {
-                socket.wait_idle().await;
+    /// Closes all connections with `code`. What their streams still had to say is lost. Waits, at most a second, until no peer
+    /// is left on the listening sockets, whose addresses are free once all handles are dropped.
+    pub async fn close(&self, code: CloseCode) {
+        self.hang_up(code);
+        let idle = async {
+            for listener in &self.0.listeners {
+                listener.wait_idle().await;
             }
         };
-        if timeout(within, told).await.is_err() {
-            tracing::debug!("some peers may learn only from the silence that this node has closed");
-        }
+        // a peer that has not heard finds out by the silence
+        drop(timeout(HANG_UP_WITHIN, idle).await);
+    }
+
+    fn hang_up(&self, code: CloseCode) {
+        self.stop();
+        let sockets = self.0.listeners.iter().chain(&self.0.dialer_v4).chain(&self.0.dialer_v6);
+        sockets.for_each(|socket| socket.close(quic_code(code), &[]));
     }
 
     /// Lets in who comes to `listener`, until it is closed.
@@ -167,11 +180,11 @@ impl Endpoint {
                 }
                 Verdict::ProveAddress => {
                     if incoming.retry().is_err() {
-                        self.0.refusals.count("ADDRESS_UNPROVEN");
+                        (self.0.on_refusal)("ADDRESS_UNPROVEN");
                     }
                 }
                 Verdict::Refuse(refusal) => {
-                    self.0.refusals.count(refusal.code());
+                    (self.0.on_refusal)(refusal.code());
                     incoming.refuse();
                 }
             }
@@ -179,28 +192,46 @@ impl Endpoint {
     }
 
     async fn shake_hands(self, incoming: quinn::Incoming, place: Place, established: mpsc::Sender<Connection>) {
-        let refusals = &self.0.refusals;
+        let on_refusal = &self.0.on_refusal;
         match timeout(self.0.handshake, incoming.into_future()).await {
-            Ok(Ok(connection)) => match Connection::new(connection, Some(place), refusals.clone()) {
+            Ok(Ok(connection)) => match Connection::new(connection, Some(place)) {
                 // nobody waits for peers any more once the node stops
                 Some(connection) => drop(established.send(connection).await),
-                None => refusals.count("HANDSHAKE"),
+                None => on_refusal("HANDSHAKE"),
             },
-            Ok(Err(_)) => refusals.count("HANDSHAKE"),
-            Err(_) => refusals.count("HANDSHAKE_TIMEOUT"),
+            Ok(Err(_)) => on_refusal("HANDSHAKE"),
+            Err(_) => on_refusal("HANDSHAKE_TIMEOUT"),
         }
     }
 }
 
-/// The peers that were let in, each authenticated by its key.
-#[derive(Debug)]
-pub struct Incoming(mpsc::Receiver<Connection>);
+/// The peers that were let in, each authenticated by its key. Dropping it closes the endpoint.
+pub struct Incoming {
+    established: mpsc::Receiver<Connection>,
+    endpoint: Endpoint,
+}
 
 impl Incoming {
     /// The next peer; none once the endpoint is closed.
     pub async fn next(&mut self) -> Option<Connection> {
-        self.0.recv().await
+        self.established.recv().await
     }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        self.endpoint.hang_up(CloseCode::Shutdown);
+    }
+}
+
+/// A socket of one address family, so that an IPv4 and an IPv6 socket can have the same port on any system.
+fn socket(address: SocketAddr, server: Option<ServerConfig>) -> io::Result<quinn::Endpoint> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.bind(&address.into())?;
+    quinn::Endpoint::new(EndpointConfig::default(), server, socket.into(), Arc::new(TokioRuntime))
 }
 
 fn server_config(identity: &Identity, options: &EndpointOptions) -> ServerConfig {
@@ -235,7 +266,9 @@ fn dial_error(address: SocketAddr, error: ConnectionError) -> DialError {
         ConnectionError::ConnectionClosed(close) if close.error_code == TransportErrorCode::CONNECTION_REFUSED => {
             DialError::Busy(address)
         }
-        ConnectionError::ConnectionClosed(close) if close.error_code == TransportErrorCode::crypto(NO_PROTOCOL_ALERT) => {
+        ConnectionError::ConnectionClosed(close)
+            if close.error_code == TransportErrorCode::crypto(NO_PROTOCOL_ALERT) =>
+        {
             DialError::Protocol(address)
         }
         ConnectionError::ApplicationClosed(_) => DialError::Ended { address, ended: Ended::from(error) },
@@ -258,6 +291,8 @@ const SEND_WINDOW_BYTES: u64 = 2 << 20;
 /// Bytes buffered for one peer that knocks and for all of them, before they are judged.
 const KNOCKING_BYTES_MAX: u64 = 64 << 10;
 const KNOCKING_TOTAL_BYTES_MAX: u64 = 4 << 20;
+/// How long peers may take to hear that a node has hung up.
+const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
 /// Established peers that wait to be taken from [`Incoming`].
 const INCOMING_MAX: usize = 64;
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use memlet_core::id::PublicKey;
 use memlet_sync::code::CloseCode;
+use memlet_sync::name::Address;
 use quinn::{ConnectionError, VarInt};
 
 /// Why a node cannot listen.
@@ -15,6 +16,13 @@ pub struct BindError {
     pub address: SocketAddr,
     /// What the system said.
     pub source: io::Error,
+}
+
+impl BindError {
+    /// The stable code of this error.
+    pub fn code(&self) -> &'static str {
+        "LISTEN_FAILED"
+    }
 }
 
 /// Why no connection came about.
@@ -30,6 +38,17 @@ pub enum DialError {
         expected: PublicKey,
         /// Who was there.
         found: PublicKey,
+    },
+    /// No address of the device is known.
+    #[error("no address of the device {0} is known; name one, or let it connect to this one")]
+    NoAddress(PublicKey),
+    /// The name of a machine could not be resolved.
+    #[error("{address} cannot be resolved: {source}")]
+    Resolve {
+        /// The address.
+        address: Address,
+        /// What the system said.
+        source: io::Error,
     },
     /// Nobody answers.
     #[error("no answer from {0}: is the other device on, and does its firewall let UDP through?")]
@@ -71,6 +90,8 @@ impl DialError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::WrongPeer { .. } => "PEER_KEY_MISMATCH",
+            Self::NoAddress(_) => "PEER_NO_ADDRESS",
+            Self::Resolve { .. } => "PEER_UNRESOLVED",
             Self::NoAnswer(_) => "PEER_NO_ANSWER",
             Self::Busy(_) => "PEER_BUSY",
             Self::Protocol(_) => "PEER_PROTOCOL",

@@ -3,8 +3,9 @@
 //! A stamp's namespace and epoch are the stream's, its device and hash the change's, its author the grant's audience. So only
 //! grant, time and signatures travel, and the grant as an index into a table that the batches of one direction build up.
 
+use memlet_auth::keys::Signature;
 use memlet_auth::stamp::Signatures;
-use memlet_core::codec::{Decode, DecodeError, Encode as _, Reader, Writer};
+use memlet_core::codec::{DecodeError, Reader, Writer};
 use memlet_core::id::GrantRef;
 use memlet_core::limits::CHANGE_BYTES_MAX;
 
@@ -44,7 +45,7 @@ impl Changes {
             w.array(4);
             w.uint(entry.grant);
             w.uint(entry.time_ms);
-            entry.signatures.encode(w);
+            encode_signatures(&entry.signatures, w);
             w.bytes(&entry.change);
         }
         w.bool(self.more);
@@ -77,5 +78,23 @@ fn decode_entry(r: &mut Reader<'_>) -> Result<ChangeEntry, DecodeError> {
     if grant >= GRANT_TABLE_ENTRIES_MAX as u64 {
         return Err(DecodeError::Limit("the index of a grant"));
     }
-    Ok(ChangeEntry { grant, time_ms: r.uint()?, signatures: Signatures::decode(r)?, change: r.bytes()?.to_vec() })
+    Ok(ChangeEntry { grant, time_ms: r.uint()?, signatures: decode_signatures(r)?, change: r.bytes()?.to_vec() })
+}
+
+/// One byte string: the author's signature, and behind it the device's if there is one.
+fn encode_signatures(signatures: &Signatures, w: &mut Writer) {
+    let Signatures { author, device } = signatures;
+    match device {
+        Some(device) => w.bytes(&[author.0, device.0].concat()),
+        None => w.bytes(&author.0),
+    }
+}
+
+fn decode_signatures(r: &mut Reader<'_>) -> Result<Signatures, DecodeError> {
+    let (signatures, rest) = r.bytes()?.as_chunks::<64>();
+    match (signatures, rest) {
+        ([author], []) => Ok(Signatures { author: Signature(*author), device: None }),
+        ([author, device], []) => Ok(Signatures { author: Signature(*author), device: Some(Signature(*device)) }),
+        _ => Err(DecodeError::Invalid("list of signatures")),
+    }
 }

@@ -1,6 +1,6 @@
 //! Bytes and messages that no honest peer sends: typed errors, never a panic, and nothing read that is not written so.
 
-use memlet_core::codec::{Decode, DecodeError, Encode};
+use memlet_core::codec::{Decode, DecodeError, Encode, Writer};
 use memlet_core::id::PublicKey;
 use memlet_core::limits::CHANGE_BYTES_MAX;
 use memlet_sync::code::{CloseCode, RejectCode};
@@ -141,6 +141,29 @@ fn the_limits_of_a_batch_hold_when_it_is_read() {
     let mut far = batch(&[0]);
     far.entries[0].grant = u64::MAX;
     assert_eq!(read(far), Err(DecodeError::Limit("the index of a grant")));
+}
+
+#[test]
+fn a_change_has_one_signature_or_two() {
+    // a batch of an empty change with a byte string of so many bytes for its signatures
+    let batch = |signature_bytes: usize| {
+        let mut w = Writer::default();
+        w.array(4);
+        w.uint(12);
+        w.array(0);
+        w.array(1);
+        w.array(4);
+        w.uint(0);
+        w.uint(1);
+        w.bytes(&vec![7; signature_bytes]);
+        w.bytes(&[]);
+        w.bool(false);
+        Message::from_cbor(&w.into_bytes()).map(|_| ())
+    };
+    assert_eq!((batch(64), batch(128)), (Ok(()), Ok(())));
+    for wrong in [0, 63, 65, 127, 192] {
+        assert_eq!(batch(wrong), Err(DecodeError::Invalid("list of signatures")), "{wrong}");
+    }
 }
 
 /// Some message, its bytes changed in a few places.

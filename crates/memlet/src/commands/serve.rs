@@ -1,0 +1,43 @@
+//! Staying reachable until stopped.
+
+use std::net::SocketAddr;
+
+use memlet_server::quic::Identity;
+use memlet_server::{ServeOptions, Server};
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::context::{Context, Memory};
+use crate::failure::Failure;
+use crate::network;
+
+pub(super) fn serve(context: &Context, listen: &[SocketAddr]) -> Result<(), Failure> {
+    let Memory { home, .. } = context.begin()?;
+    let node = home.node().clone();
+    let identity = Identity::new(home.device_key().clone());
+    let options = ServeOptions {
+        name: network::device_name(),
+        endpoint: network::listen(listen, &node.device()),
+        peers: network::usual_places(&node)?,
+    };
+    network::runtime()?.block_on(async {
+        // From before the addresses are told: who reads them may stop this process at once.
+        let stopped = stop_signal()?;
+        let server = Server::bind(node, identity, options)?;
+        let addresses: Vec<String> = server.announced().iter().map(ToString::to_string).collect();
+        context.output.result(&json!({"addresses": addresses}), |_| addresses.join("\n"))?;
+        Ok(server.run(stopped).await?)
+    })
+}
+
+/// Resolves at the first SIGINT or SIGTERM after this call.
+fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::System)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::System)?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
