@@ -30,7 +30,9 @@ fn build() -> PathBuf {
         .status();
     match built {
         Ok(status) => assert!(status.success(), "memlet does not build"),
-        Err(error) => assert!(executable.exists(), "{} is missing, and cargo cannot build it: {error}", executable.display()),
+        Err(error) => {
+            assert!(executable.exists(), "{} is missing, and cargo cannot build it: {error}", executable.display())
+        }
     }
     executable
 }

@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 use tempfile::TempDir;
 
 mod executable;
+pub mod fuzzing;
 
 pub use executable::executable;
 

@@ -279,10 +279,10 @@ mod tests {
         let bytes = stamp(5, 6, 1).to_bytes();
         let body_end = bytes.len() - 2 * 66;
         let without = [&[0x81], &bytes[1..body_end]].concat();
-        assert_eq!(Stamp::parse(&without), Err(StampRefusal::Encoding(DecodeError::Truncated)));
+        assert_eq!(Stamp::parse(&without), Err(StampRefusal::Encoding(DecodeError::Expected("a signature"))));
         let three = [&[0x84], &bytes[1..], &bytes[bytes.len() - 66..]].concat();
         assert_eq!(Stamp::parse(&three), Err(StampRefusal::TooLong));
-        assert_eq!(Signatures::from_cbor(&[0x80]), Err(DecodeError::Truncated));
+        assert_eq!(Signatures::from_cbor(&[0x80]), Err(DecodeError::Expected("a signature")));
         let list = Signatures { author: Signature([1; 64]), device: Some(Signature([2; 64])) }.to_cbor();
         let three = [&[0x83], &list[1..], &list[1..67]].concat();
         assert_eq!(Signatures::from_cbor(&three), Err(DecodeError::Limit("a stamp's list of signatures")));

@@ -193,6 +193,9 @@ mod tests {
             assert_eq!(mode(&dir.join(file)), 0o600, "{file}");
         }
 
+        drop(home);
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 3, "the store was not closed");
+
         let again = Home::open(&dir).unwrap().unwrap();
         assert_eq!(again.node().device(), home.device_key().public());
         assert_eq!(again.namespace().unwrap().unwrap().id(), namespace);

@@ -1,5 +1,6 @@
 //! The device that bytes reach in these tests, and those that may send them: keys, grants and clocks as in `proto/vectors`.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -8,10 +9,11 @@ use memlet_auth::keys::SigningKey;
 use memlet_auth::proof::{Exporter, InviteSecret};
 use memlet_core::id::NamespaceId;
 use memlet_core::path::Path;
-use memlet_node::{Caller, Environment, Namespace, Node, Role};
+use memlet_node::{Caller, Environment, Namespace, Node, NodeError, Role};
 use memlet_store::{MemoryDisk, Store};
 use memlet_sync::invite::Invite;
 use memlet_sync::name::Address;
+use memlet_sync::replica::Replica as _;
 use serde_json::json;
 
 /// What both ends of every connection export from it.
@@ -65,7 +67,9 @@ impl Environment for Still {
 
     fn fill_random(&self, out: &mut [u8]) {
         let drawn = self.drawn.fetch_add(1, Ordering::Relaxed).to_le_bytes();
-        out.iter_mut().zip(drawn.into_iter().chain(std::iter::repeat(self.seed))).for_each(|(byte, drawn)| *byte = drawn);
+        out.iter_mut()
+            .zip(drawn.into_iter().chain(std::iter::repeat(self.seed)))
+            .for_each(|(byte, drawn)| *byte = drawn);
     }
 }
 
@@ -78,43 +82,59 @@ pub struct Device {
 }
 
 impl Device {
-    /// The first device, as it stands: it remembers two items and a leaf, and has let in the second device. Each is a copy of its
-    /// own.
+    /// The first device as it stands, a copy at each call: it remembers two items and a leaf, and has let in the second device.
     pub fn host() -> Self {
         static DISK: LazyLock<MemoryDisk> = LazyLock::new(|| {
-            let host = Device::open(&MemoryDisk::new(), 0, 1);
-            let home = host.node.adopt_first(&root_grant());
-            for text in ["Prefers metric units", "Lives in Lisbon"] {
-                let input = json!({"command": "remember", "text": text});
-                home.invoke(&Caller::Device, "v/ops/memory", &input).unwrap();
+            let host = Device::new(MemoryDisk::new(), 0, 1);
+            let home = host.node.join_namespace(namespace(), &[root_grant().to_bytes()]).unwrap();
+            let calls = [
+                ("v/ops/memory", json!({"command": "remember", "text": "Prefers metric units"})),
+                ("v/ops/memory", json!({"command": "remember", "text": "Lives in Lisbon"})),
+                ("v/ops/covia/write", json!({"path": "w/settings/units", "value": "SI"})),
+            ];
+            for (operation, input) in calls {
+                home.invoke(&Caller::Device, operation, &input).unwrap();
             }
-            let input = json!({"path": "w/settings/units", "value": "SI"});
-            home.invoke(&Caller::Device, "v/ops/covia/write", &input).unwrap();
             home.grant_device(key(1).public(), Role::Device, None).unwrap();
             host.disk
         });
-        Self::open(&DISK.copy(), 0, 2)
+        Self::new(DISK.copy(), 0, 2)
     }
 
-    /// The second device, which has been let in and knows nothing yet.
+    /// The second device, which has been let in and has nothing of it yet.
     pub fn guest() -> Self {
-        let grants = Self::host().home().replica().statements();
-        let guest = Self::open(&MemoryDisk::new(), 1, 3);
-        guest.node.join_namespace(namespace(), &grants).unwrap();
+        let statements = Self::host().home().replica().statements_beyond(&BTreeSet::new(), usize::MAX).unwrap();
+        let statements: Vec<Vec<u8>> = statements.into_iter().map(|(_, statement)| statement).collect();
+        let guest = Self::new(MemoryDisk::new(), 1, 3);
+        guest.node.join_namespace(namespace(), &statements).unwrap();
         guest
     }
 
-    /// A further process of this device.
-    pub fn process(&self) -> Self {
-        Self::open(&self.disk, 0, 4)
+    fn new(disk: MemoryDisk, index: u8, seed: u8) -> Self {
+        let node = Self::process(&disk, index, seed).unwrap();
+        Self { disk, node }
     }
 
-    fn open(disk: &MemoryDisk, index: u8, seed: u8) -> Self {
-        Self::try_open(disk, index, seed).unwrap()
+    /// A process of the `index`-th device on a disk. `seed` stands for chance.
+    pub(super) fn process(disk: &MemoryDisk, index: u8, seed: u8) -> Result<Node, NodeError> {
+        let store: Arc<dyn Store> = Arc::new(disk.open());
+        Node::open(store, key(index), Arc::new(Still { seed, drawn: AtomicU64::new(0) }))
     }
 
-    /// Its namespace.
+    /// The namespace, on this device.
     pub fn home(&self) -> Namespace {
         self.node.namespace(namespace()).unwrap()
+    }
+
+    /// What is shown and stored holds together, and another process of this device shows the same.
+    pub(super) fn assert_sound(&self) {
+        let home = self.home();
+        home.verify().unwrap();
+        let other = Self::process(&self.disk, 0, 4).unwrap().namespace(namespace()).unwrap();
+        assert_eq!(
+            other.canonical_bytes().unwrap(),
+            home.canonical_bytes().unwrap(),
+            "what is shown is not what is stored"
+        );
     }
 }

@@ -85,7 +85,8 @@ fn assert_kept(document: &Document, stored: &[Vec<u8>]) {
     assert_eq!(loaded.canonical_bytes(), document.canonical_bytes(), "a reload shows otherwise");
     loaded.verify().unwrap();
     let genesis = Document::genesis_change(&NAMESPACE);
-    let changes = [genesis].iter().chain(stored).map(|bytes| automerge::Change::from_bytes(bytes.clone()).unwrap());
+    let changes = [&genesis].into_iter().chain(stored);
+    let changes = changes.map(|bytes| automerge::Change::from_bytes(bytes.clone()).unwrap());
     let mut automerge = Automerge::new();
     automerge.apply_changes(changes.collect::<Vec<_>>()).unwrap();
     let reloaded = Automerge::load(&automerge.save()).expect("what is saved can be loaded");

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use memlet_tests::Device;
+use memlet_tests::{Device, executable};
 
 #[test]
 fn the_demo_tells_only_what_is_true_and_uses_no_home() {
     let device = Device::new();
+    executable();
     let began = Instant::now();
     let told = device.run(["demo"]).succeeded();
     assert!(began.elapsed() < Duration::from_secs(10), "took {:?}", began.elapsed());

@@ -139,6 +139,10 @@ fn a_directory_that_may_not_be_written_is_said_and_left_as_it_is() {
     assert_eq!(fs::read(device.file("store.sqlite")).unwrap(), before);
 
     set_mode(&device.home(), 0o000);
-    assert_eq!(run(&["recall", "--json"]).failed_with_code(1), "HOME_IO", "a closed directory is taken for an empty one");
+    assert_eq!(
+        run(&["recall", "--json"]).failed_with_code(1),
+        "HOME_IO",
+        "a closed directory is taken for an empty one"
+    );
     set_mode(&device.home(), 0o700);
 }

@@ -75,7 +75,9 @@ fn nothing_depends_on_time_zone_or_locale() {
     };
     for words in [&["list"][..], &["recall"], &["status"], &["devices"]] {
         let plain = run(words, "UTC", "C");
-        for (zone, locale) in [("Pacific/Kiritimati", "tr_TR.UTF-8"), ("Asia/Kathmandu", "de_DE.ISO-8859-1"), (":bad", "")] {
+        for (zone, locale) in
+            [("Pacific/Kiritimati", "tr_TR.UTF-8"), ("Asia/Kathmandu", "de_DE.ISO-8859-1"), (":bad", "")]
+        {
             assert_eq!(run(words, zone, locale), plain, "{words:?} in {zone}, {locale}");
         }
     }
@@ -85,8 +87,26 @@ fn nothing_depends_on_time_zone_or_locale() {
 fn help_completions_and_man_pages_know_every_command() {
     let device = Device::new();
     let commands = [
-        "remember", "recall", "update", "forget", "list", "read", "write", "ls", "rm", "status", "id", "invite", "join",
-        "devices", "sync", "serve", "demo", "doctor", "completions", "man",
+        "remember",
+        "recall",
+        "update",
+        "forget",
+        "list",
+        "read",
+        "write",
+        "ls",
+        "rm",
+        "status",
+        "id",
+        "invite",
+        "join",
+        "devices",
+        "sync",
+        "serve",
+        "demo",
+        "doctor",
+        "completions",
+        "man",
     ];
     let (help, man) = (device.run(["help"]).succeeded(), device.run(["man"]).succeeded());
     let completions = ["bash", "zsh", "fish"].map(|shell| device.run(["completions", shell]).succeeded());

@@ -60,7 +60,8 @@ fn without_either_the_platforms_data_directory_is_used() {
     let mut command = device.command(["remember", "a"]);
     command.env("MEMLET_HOME", "").env("XDG_DATA_HOME", &data).env("HOME", &data);
     assert_eq!(command.output().unwrap().status.code(), Some(0));
-    let place = if cfg!(target_os = "macos") { data.join("Library/Application Support/memlet") } else { data.join("memlet") };
+    let place =
+        if cfg!(target_os = "macos") { data.join("Library/Application Support/memlet") } else { data.join("memlet") };
     assert!(place.join("store.sqlite").is_file());
 }
 

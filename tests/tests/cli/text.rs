@@ -12,7 +12,6 @@ fn every_text_comes_back_as_it_was_given() {
     for text in [
         "",
         " leading and trailing ",
-        "-",
         "--json",
         "- a list item",
         "line\r\nbreaks\n\n",

@@ -55,7 +55,10 @@ fn every_kind_of_failure_has_its_exit_code() {
 fn without_json_a_failure_is_a_sentence() {
     let device = Device::new();
     let ran = device.run(["forget", "3"]);
-    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", "memlet: there is no item 3: the list shows 0 items\n"));
+    assert_eq!(
+        (ran.stdout.as_str(), ran.stderr.as_str()),
+        ("", "memlet: there is no item 3: the list shows 0 items\n")
+    );
 }
 
 #[test]
