@@ -4,6 +4,8 @@
 
 #[path = "node/admission.rs"]
 mod admission;
+#[path = "node/errors.rs"]
+mod errors;
 #[path = "node/sharing.rs"]
 mod sharing;
 #[path = "node/support.rs"]
