@@ -19,6 +19,8 @@ pub enum Checker {
     Isolation,
     /// After a crash a store holds all that it acknowledged, and nothing that was not attempted.
     Durability,
+    /// Every store has a name of its own, and keeps it.
+    Identity,
     /// One number of one actor stands for one change.
     OneHash,
     /// A call is answered as the contract says.

@@ -7,7 +7,7 @@
 mod holding;
 mod shown;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memlet_sync::clock::{ActorRef, ChangeRef};
 
@@ -133,19 +133,15 @@ impl Model {
         self.changes.len()
     }
 
-    /// All changes that a replica must take in by `now_ms`: not those whose stamps claim to come from later, nor what builds
-    /// on them.
-    pub fn required(&self, latest_ms: u64) -> Operations {
+    /// The changes that nobody takes in before `latest_ms`: their stamps claim to come from later, or they build on such.
+    pub fn late(&self, latest_ms: u64) -> Operations {
         let mut late = Operations::default();
-        let mut required = Operations::default();
-        for id in self.changes.values().copied().collect::<std::collections::BTreeSet<_>>() {
+        for id in self.changes.values().copied().collect::<BTreeSet<_>>() {
             let operation = &self.operations[id];
             if operation.stamped_ms > latest_ms || operation.past.intersects(&late) {
                 late.insert(id);
-            } else {
-                required.insert(id);
             }
         }
-        required
+        late
     }
 }

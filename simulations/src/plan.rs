@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 pub use generate::{Profile, generate};
 
+use crate::environment::START_MS;
+
 /// A world and what happens in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -51,12 +53,40 @@ pub enum Role {
     Device,
     /// It holds and relays, and may do nothing else.
     Venue,
+    /// It may read everything and add and edit below `w`, but forget nothing, and all that only until so many seconds after
+    /// the start, the last one included.
+    Guest {
+        /// How many.
+        until_s: u64,
+    },
 }
 
 impl Role {
-    /// Whether it may read and write.
-    pub fn writes(self) -> bool {
+    /// Whether its grant holds at a time, in Unix milliseconds.
+    pub fn holds_at(self, now_ms: u64) -> bool {
+        match self {
+            Self::Guest { until_s } => now_ms <= START_MS + 1_000 * until_s,
+            Self::Owner | Self::Device | Self::Venue => true,
+        }
+    }
+
+    /// Whether its grant allows reading.
+    pub fn reads(self) -> bool {
         self != Self::Venue
+    }
+
+    /// Whether its grant allows adding and editing at a place.
+    pub fn writes(self, place: &str) -> bool {
+        match self {
+            Self::Guest { .. } => place.starts_with("w/"),
+            Self::Owner | Self::Device => true,
+            Self::Venue => false,
+        }
+    }
+
+    /// Whether its grant allows removing anything, and giving grants to others.
+    pub fn forgets(self) -> bool {
+        matches!(self, Self::Owner | Self::Device)
     }
 }
 
@@ -175,7 +205,7 @@ pub enum Action {
     Repair(usize),
     /// A copy of a disk is put away.
     Backup(usize),
-    /// The disk becomes what was put away, as after a power failure.
+    /// The power fails, and the disk is replaced by what was put away.
     Restore {
         /// Whose.
         device: usize,
@@ -292,10 +322,12 @@ pub enum Attack {
     Truncated,
     /// What it would have said, with one bit turned.
     BitFlip,
+    /// A grant of everything that it gives itself under its own, and a change under that.
+    Widened,
     /// Changes before anything else was said.
     TooEarly,
-    /// `State` a second time.
-    Repeated,
+    /// A reason to close that no version knows.
+    UnknownClose,
     /// Changes that are there already.
     Replay,
     /// A change of another with one byte changed.

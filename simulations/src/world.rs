@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 
 use crate::environment::TrueTime;
 use crate::failure::{Checker, Failure};
-use crate::model::Model;
-use crate::plan::{Action, Plan, Seat, Setup, Step};
+use crate::model::{Model, Operations};
+use crate::plan::{Action, DeviceSetup, Plan, Seat, Setup, Step};
 use crate::random::Stream;
 use crate::tally::Tally;
 use crate::trace::Trace;
@@ -73,8 +73,17 @@ struct World<'p> {
     delays: Stream,
     /// Numbers every text and request.
     texts: u64,
-    /// Once the faults have ended: when, and how many messages had been sent.
-    healed: Option<(u64, u64)>,
+    /// Once the faults have ended.
+    healed: Option<Healed>,
+}
+
+/// How things stood when the faults ended.
+struct Healed {
+    at_ms: u64,
+    /// Messages sent until then.
+    messages: u64,
+    /// By namespace: what those who may sync held together.
+    held: Vec<Operations>,
 }
 
 /// What is due.
@@ -107,13 +116,15 @@ impl<'p> World<'p> {
     fn new(plan: &'p Plan, readable: bool) -> Self {
         let setup = &plan.setup;
         let time = TrueTime::default();
-        let device = |number| Device::new(setup.seed, number, setup.namespaces, time.clone());
+        let device = |(number, device): (usize, &DeviceSetup)| {
+            Device::new(setup.seed, number, device.roles.clone(), time.clone())
+        };
         Self {
             setup,
             steps: &plan.steps,
             queue: BTreeMap::new(),
             queued: 0,
-            devices: (0..setup.devices.len()).map(device).collect(),
+            devices: setup.devices.iter().enumerate().map(device).collect(),
             namespaces: (0..setup.namespaces).map(|number| NamespaceSetup::new(setup, number)).collect(),
             models: (0..setup.namespaces).map(|_| Model::default()).collect(),
             network: Network::new(setup.seed),

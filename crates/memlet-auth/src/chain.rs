@@ -14,6 +14,7 @@ use crate::error::{DelegateError, Denied, GrantRefusal};
 use crate::grant::{Abilities, Ability, Cap, Grant, GrantBody, Terms};
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::limits::CHAIN_LINKS_MAX;
+use crate::revoked::Revoked;
 
 /// A grant with a verified signature under a verified chain.
 #[derive(Debug)]
@@ -103,12 +104,22 @@ impl VerifiedGrant {
         self.abilities_at(path).contains(ability)
     }
 
+    /// Paths that together with what is below them are all at which the whole chain allows anything.
+    ///
+    /// What is allowed at a path is what is allowed at the longest path above it that a link names, because the same
+    /// capabilities cover both.
+    pub(crate) fn effective_paths(&self) -> impl Iterator<Item = &Path> {
+        let named = self.chain().flat_map(|link| &link.terms().caps).map(|cap| &cap.path);
+        named.filter(|path| self.abilities_at(path) != Abilities::NONE)
+    }
+
     /// Whether its holder may do this now: what a surface asks before every request.
     ///
     /// # Errors
-    /// The chain does not allow it, or does not hold at `now_ms` (Unix time in milliseconds).
-    pub fn check_request(&self, ability: Ability, path: &Path, now_ms: u64) -> Result<(), Denied> {
-        if self.window.contains(now_ms) && self.permits(ability, path) {
+    /// The chain does not allow it, does not hold at `now_ms` (Unix time in milliseconds), or is revoked: a link of it or
+    /// the key of a link's audience.
+    pub fn check_request(&self, ability: Ability, path: &Path, now_ms: u64, revoked: &Revoked) -> Result<(), Denied> {
+        if self.window.contains(now_ms) && self.permits(ability, path) && !revoked.hits(self) {
             return Ok(());
         }
         Err(Denied { ability, path: path.clone() })

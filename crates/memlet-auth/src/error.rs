@@ -8,7 +8,9 @@ use memlet_core::codec::DecodeError;
 use memlet_core::path::Path;
 
 use crate::grant::Ability;
-use crate::limits::{CHAIN_LINKS_MAX, GRANT_BODY_BYTES_MAX, STAMP_BYTES_MAX, STATEMENT_BYTES_MAX, TIME_SECONDS_MAX};
+use crate::limits::{
+    CHAIN_LINKS_MAX, GRANT_BODY_BYTES_MAX, GRANT_BYTES_MAX, STAMP_BYTES_MAX, STATEMENT_BYTES_MAX, TIME_SECONDS_MAX,
+};
 
 /// Why bytes are not a public key that may be used. See [`crate::keys::VerifyingKey`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -61,7 +63,7 @@ impl BadSignature {
 #[non_exhaustive]
 pub enum GrantRefusal {
     /// The statement or its body is longer than any grant may be.
-    #[error("a grant has at most {STATEMENT_BYTES_MAX} bytes and its body {GRANT_BODY_BYTES_MAX}: name fewer paths")]
+    #[error("a grant has at most {GRANT_BYTES_MAX} bytes and its body {GRANT_BODY_BYTES_MAX}: name fewer paths")]
     TooLong,
     /// The bytes are not the one encoding of a grant.
     #[error("the statement is not an encoded grant: {0}")]
@@ -118,6 +120,77 @@ impl GrantRefusal {
             Self::Depth => "GRANT_DEPTH",
             Self::ChainTooLong => "GRANT_CHAIN",
             Self::Signature => "GRANT_SIGNATURE",
+        }
+    }
+}
+
+/// Why a revocation is refused for good. One that its issuer had no right to make is no error: it is kept and has no effect.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RevocationRefusal {
+    /// Longer than any revocation.
+    #[error("a revocation has at most {STATEMENT_BYTES_MAX} bytes")]
+    TooLong,
+    /// The bytes are not the one encoding of a revocation.
+    #[error("the statement is not an encoded revocation: {0}")]
+    Encoding(#[from] DecodeError),
+    /// A statement of another kind.
+    #[error("the statement is of kind {0}, which is no revocation")]
+    Kind(u64),
+    /// A revocation of a version that this build does not know.
+    #[error("the revocation has the unknown version {0}: a newer memlet may know it")]
+    Version(u64),
+    /// The revocation is for another namespace.
+    #[error("the revocation belongs to another namespace")]
+    Namespace,
+    /// The issuer is no usable key.
+    #[error("the issuer of the revocation: {0}")]
+    IssuerKey(KeyError),
+    /// It names no grant of its issuer, but the issuer is not the namespace key.
+    #[error("a revocation that names no grant of its issuer must be issued by the key of the namespace")]
+    NotRoot,
+    /// The grant that it names as its issuer's was given to another key.
+    #[error("the issuer of the revocation is not the audience of the grant that it acts by")]
+    NotTheAudience,
+    /// The signature is not the issuer's.
+    #[error("the revocation is not signed by its issuer")]
+    Signature,
+}
+
+impl RevocationRefusal {
+    /// The stable code of this refusal: the label of its counter.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::TooLong => "REVOCATION_TOO_LONG",
+            Self::Encoding(_) => "REVOCATION_ENCODING",
+            Self::Kind(_) => "STATEMENT_KIND",
+            Self::Version(_) => "REVOCATION_VERSION",
+            Self::Namespace => "REVOCATION_NAMESPACE",
+            Self::IssuerKey(_) => "REVOCATION_ISSUER_KEY",
+            Self::NotRoot => "REVOCATION_NOT_ROOT",
+            Self::NotTheAudience => "REVOCATION_ISSUER",
+            Self::Signature => "REVOCATION_SIGNATURE",
+        }
+    }
+}
+
+/// Why a statement of either kind is refused for good.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StatementRefusal {
+    /// It is no acceptable grant, nor does it claim to be a revocation.
+    #[error(transparent)]
+    Grant(#[from] GrantRefusal),
+    /// It claims to be a revocation and is no acceptable one.
+    #[error(transparent)]
+    Revocation(#[from] RevocationRefusal),
+}
+
+impl StatementRefusal {
+    /// The stable code of this refusal: the label of its counter.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Grant(refusal) => refusal.code(),
+            Self::Revocation(refusal) => refusal.code(),
         }
     }
 }

@@ -11,19 +11,18 @@ use memlet_core::id::{GrantId, NamespaceId, PublicKey};
 
 pub use ability::{Abilities, Ability, Cap};
 
+use crate::envelope::{Envelope, Kind};
 use crate::error::{BadSignature, GrantRefusal};
 use crate::head::read_head;
-use crate::keys::{Signature, SigningKey, VerifyingKey};
-use crate::limits::{GRANT_BODY_BYTES_MAX, GRANT_CAPS_MAX, STATEMENT_BYTES_MAX, TIME_SECONDS_MAX};
+use crate::keys::{SigningKey, VerifyingKey};
+use crate::limits::{GRANT_BODY_BYTES_MAX, GRANT_BYTES_MAX, GRANT_CAPS_MAX, TIME_SECONDS_MAX};
 
-/// Begins what a grant's signature and id cover.
-const PREFIX: &[u8] = b"memlet/grant/1\0";
+/// Grants among signed statements.
+const KIND: Kind = Kind { number: 1, prefix: b"memlet/grant/1\0" };
 /// The version of the body that this build reads and writes.
 const VERSION: u64 = 1;
 /// Items of a body of that version.
 const BODY_ARITY: usize = 10;
-/// Names grants among signed statements; revocations will have a number of their own.
-const KIND: u64 = 1;
 
 /// What a grant says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,8 +59,7 @@ pub struct Terms {
 pub struct Grant {
     id: GrantId,
     body: GrantBody,
-    bytes: Vec<u8>,
-    signature: Signature,
+    envelope: Envelope,
 }
 
 impl Grant {
@@ -73,9 +71,7 @@ impl Grant {
         if key.public() != body.issuer {
             return Err(GrantRefusal::Signature);
         }
-        let bytes = body.to_bytes();
-        let signature = key.sign(&signed(&bytes));
-        Self::from_parts(&bytes, signature)
+        Self::from_envelope(Envelope::sign(&KIND, body.to_bytes(), key))
     }
 
     /// Signs a grant that stands directly under the namespace key `root`.
@@ -92,38 +88,23 @@ impl Grant {
     /// # Errors
     /// Sizes first, then any deviation from the one encoding, then a window that no grant may have.
     pub fn parse(statement: &[u8]) -> Result<Self, GrantRefusal> {
-        if statement.len() > STATEMENT_BYTES_MAX {
+        if statement.len() > GRANT_BYTES_MAX {
             return Err(GrantRefusal::TooLong);
         }
-        let mut r = Reader::new(statement);
-        r.array(3)?;
-        let kind = r.uint()?;
-        if kind != KIND {
-            return Err(GrantRefusal::Kind(kind));
-        }
-        let body = r.bytes()?;
-        let signature = Signature::decode(&mut r)?;
-        r.finish()?;
-        Self::from_parts(body, signature)
+        Self::from_envelope(Envelope::parse(&KIND, statement, GrantRefusal::Kind)?)
     }
 
-    fn from_parts(bytes: &[u8], signature: Signature) -> Result<Self, GrantRefusal> {
-        if bytes.len() > GRANT_BODY_BYTES_MAX {
+    fn from_envelope(envelope: Envelope) -> Result<Self, GrantRefusal> {
+        if envelope.body().len() > GRANT_BODY_BYTES_MAX {
             return Err(GrantRefusal::TooLong);
         }
-        let body = GrantBody::parse(bytes)?;
-        let id = GrantId(*blake3::hash(&signed(bytes)).as_bytes());
-        Ok(Self { id, body, bytes: bytes.to_vec(), signature })
+        let body = GrantBody::parse(envelope.body())?;
+        Ok(Self { id: GrantId(envelope.id()), body, envelope })
     }
 
     /// The statement as it travels and is stored.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut w = Writer::default();
-        w.array(3);
-        w.uint(KIND);
-        w.bytes(&self.bytes);
-        self.signature.encode(&mut w);
-        w.into_bytes()
+        self.envelope.to_bytes()
     }
 
     /// The name of this grant: blake3 of what is signed.
@@ -138,7 +119,7 @@ impl Grant {
 
     /// Checks that the issuer signed it.
     pub(crate) fn verify_signature(&self, issuer: &VerifyingKey) -> Result<(), BadSignature> {
-        issuer.verify(&signed(&self.bytes), &self.signature)
+        self.envelope.verify(issuer)
     }
 
     /// This grant under a name that is not its hash, as only a broken hash function could make it.
@@ -146,10 +127,6 @@ impl Grant {
     pub(crate) fn with_forged_id(self, id: GrantId) -> Self {
         Self { id, ..self }
     }
-}
-
-fn signed(body: &[u8]) -> Vec<u8> {
-    [PREFIX, body].concat()
 }
 
 impl GrantBody {

@@ -1,34 +1,44 @@
 //! The signed statements of one namespace: a set that only grows and depends on no order of arrival.
 //!
 //! [`Statements::insert`] is the only way in, also for what a store kept. A grant is in the set if and only if its whole
-//! chain is, verified; so each signature is checked once and no walk over unverified links exists. What arrives before
-//! its parent is parked, within bounds.
+//! chain is, verified; so each signature is checked once and no walk over unverified links exists. A revocation is in the
+//! set if and only if the grants that it names are, its issuer's and its target. What arrives before those is parked,
+//! within bounds.
 
 mod parked;
+mod statement;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memlet_core::id::{GrantId, GrantRef, NamespaceId, PublicKey};
 
-use self::parked::Parked;
+pub use statement::{Statement, StatementId};
+
+use self::parked::{Parked, Signed, Waiting};
 use crate::chain::VerifiedGrant;
-use crate::error::{GrantRefusal, KeyError};
+use crate::error::{GrantRefusal, KeyError, RevocationRefusal, StatementRefusal};
 use crate::grant::Grant;
 use crate::keys::VerifyingKey;
 use crate::limits::CHAIN_LINKS_MAX;
+use crate::revocation::{self, Revocation, RevocationId, Target, VerifiedRevocation};
+use crate::revoked::Revoked;
 
-/// The verified statements of one namespace, and those that wait for a parent.
+/// The verified statements of one namespace, and those that wait for a grant.
 ///
-/// Grants are the only kind of statement so far. The envelope names the kind, and every method but
-/// [`Statements::insert`] speaks of verified grants.
+/// [`Statements::insert`] adds, [`Statements::get`], [`Statements::find`] and [`Statements::iter`] give grants,
+/// [`Statements::revoked`] what the revocations do to them. [`Statements::parents_first`] gives statements of both kinds to
+/// whoever sends or stores them.
 #[derive(Debug)]
 pub struct Statements {
     namespace: NamespaceId,
     grants: BTreeMap<GrantId, Arc<VerifiedGrant>>,
+    revocations: BTreeMap<RevocationId, Arc<VerifiedRevocation>>,
     /// The namespace key and every audience: keys that need no second check.
     keys: BTreeMap<PublicKey, VerifyingKey>,
     parked: Parked,
+    /// What the revocations amount to, computed when first asked for after an addition.
+    revoked: OnceLock<Arc<Revoked>>,
 }
 
 /// What became of a statement that was not refused.
@@ -37,16 +47,16 @@ pub struct Statements {
 pub enum Insertion {
     /// It is in the set now, and so is what it released. Store these before acting on them.
     New {
-        /// The statement and the parked ones that it released, every parent before its children.
-        added: Vec<GrantId>,
-        /// Why other parked ones were refused when their parent came.
-        refused: Vec<GrantRefusal>,
+        /// The statement and the parked ones that it released, every grant before those that name it.
+        added: Vec<StatementId>,
+        /// Why other parked ones were refused when their grant came.
+        refused: Vec<StatementRefusal>,
     },
     /// It was in the set already.
-    Known(GrantId),
-    /// It waits for this parent. It is not in the set and allows nothing.
+    Known(StatementId),
+    /// It waits for this grant. It is not in the set and has no effect.
     Parked(GrantId),
-    /// It would have to wait for this parent, but the peer has too many that wait. It may be sent again after its parent.
+    /// It would have to wait for this grant, but the peer has too many that wait. It may be sent again after the grant.
     Dropped(GrantId),
 }
 
@@ -57,8 +67,14 @@ impl Statements {
     /// The namespace id is no usable public key.
     pub fn new(namespace: NamespaceId) -> Result<Self, KeyError> {
         let key = VerifyingKey::new(&PublicKey(namespace.0))?;
-        let keys = BTreeMap::from([(key.public(), key)]);
-        Ok(Self { namespace, grants: BTreeMap::new(), keys, parked: Parked::default() })
+        Ok(Self {
+            namespace,
+            grants: BTreeMap::new(),
+            revocations: BTreeMap::new(),
+            keys: BTreeMap::from([(key.public(), key)]),
+            parked: Parked::default(),
+            revoked: OnceLock::new(),
+        })
     }
 
     /// The namespace that the statements are about.
@@ -70,18 +86,23 @@ impl Statements {
     ///
     /// # Errors
     /// The statement is refused for good; nothing of it is kept. Sizes, encoding and links are checked before keys and
-    /// signatures.
-    pub fn insert(&mut self, statement: &[u8], peer: PublicKey) -> Result<Insertion, GrantRefusal> {
-        self.insert_grant(Grant::parse(statement)?, peer)
+    /// signatures. What does not claim to be a revocation is judged as a grant.
+    pub fn insert(&mut self, statement: &[u8], peer: PublicKey) -> Result<Insertion, StatementRefusal> {
+        if revocation::KIND.is_of(statement) {
+            Ok(self.insert_revocation(Revocation::parse(statement)?, peer)?)
+        } else {
+            Ok(self.insert_grant(Grant::parse(statement)?, peer)?)
+        }
     }
 
     fn insert_grant(&mut self, grant: Grant, peer: PublicKey) -> Result<Insertion, GrantRefusal> {
         let (id, body) = (grant.id(), grant.body());
+        let known = StatementId::Grant(id);
         if body.namespace != self.namespace {
             return Err(GrantRefusal::Namespace);
         }
         if self.grants.get(&id).is_some_and(|known| *known.grant() == grant) {
-            return Ok(Insertion::Known(id));
+            return Ok(Insertion::Known(known));
         }
         let parent = body.parent.and_then(|parent| self.grants.get(&parent)).cloned();
         let missing = body.parent.filter(|_| parent.is_none());
@@ -93,42 +114,114 @@ impl Statements {
         grant.verify_signature(&issuer).map_err(|_| GrantRefusal::Signature)?;
 
         if let Some(missing) = missing {
-            let room = self.parked.park(missing, grant, audience, peer);
-            return Ok(if room { Insertion::Parked(missing) } else { Insertion::Dropped(missing) });
+            return Ok(self.park(missing, Waiting { statement: Signed::Grant(grant, audience), peer }));
         }
         if self.grants.contains_key(&id) {
             // the issuer has signed the same body twice: the first signature stays
-            return Ok(Insertion::Known(id));
+            return Ok(Insertion::Known(known));
         }
-        self.admit(VerifiedGrant::new(grant, audience, parent));
-        let mut added = vec![id];
+        self.admit_grant(VerifiedGrant::new(grant, audience, parent));
+        let mut added = vec![known];
         let refused = self.release(&mut added);
         Ok(Insertion::New { added, refused })
     }
 
-    fn admit(&mut self, grant: VerifiedGrant) {
-        self.keys.entry(grant.audience()).or_insert_with(|| grant.audience_key().clone());
-        self.grants.insert(grant.id(), Arc::new(grant));
+    fn insert_revocation(&mut self, revocation: Revocation, peer: PublicKey) -> Result<Insertion, RevocationRefusal> {
+        let (id, body) = (revocation.id(), revocation.body());
+        let known = StatementId::Revocation(id);
+        if body.namespace != self.namespace {
+            return Err(RevocationRefusal::Namespace);
+        }
+        if self.revocations.get(&id).is_some_and(|known| *known.revocation() == revocation) {
+            return Ok(Insertion::Known(known));
+        }
+        let missing = self.missing(&revocation);
+        if body.grant.is_none() || body.grant != missing {
+            self.check_issuer(&revocation)?;
+        }
+        let issuer = self.key(&body.issuer).map_err(RevocationRefusal::IssuerKey)?;
+        revocation.verify_signature(&issuer).map_err(|_| RevocationRefusal::Signature)?;
+
+        if let Some(missing) = missing {
+            return Ok(self.park(missing, Waiting { statement: Signed::Revocation(revocation), peer }));
+        }
+        if self.revocations.contains_key(&id) {
+            // as for a grant that was signed twice
+            return Ok(Insertion::Known(known));
+        }
+        self.admit_revocation(revocation);
+        Ok(Insertion::New { added: vec![known], refused: Vec::new() })
     }
 
-    /// Admits what was parked under `added`, and under what that adds. Ends, because each step empties a part of the
-    /// parking place.
-    fn release(&mut self, added: &mut Vec<GrantId>) -> Vec<GrantRefusal> {
+    /// The first grant that `revocation` names and that is unknown: its issuer's, then its target.
+    fn missing(&self, revocation: &Revocation) -> Option<GrantId> {
+        let body = revocation.body();
+        let target = if let Target::Grant(id) = body.target { Some(id) } else { None };
+        body.grant.into_iter().chain(target).find(|id| !self.grants.contains_key(id))
+    }
+
+    fn check_issuer(&self, revocation: &Revocation) -> Result<(), RevocationRefusal> {
+        let issuer = revocation.body().grant.and_then(|id| self.grants.get(&id));
+        VerifiedRevocation::check_issuer(revocation, issuer.map(|issuer| &**issuer))
+    }
+
+    fn park(&mut self, missing: GrantId, waiting: Waiting) -> Insertion {
+        if self.parked.park(missing, waiting) { Insertion::Parked(missing) } else { Insertion::Dropped(missing) }
+    }
+
+    fn admit_grant(&mut self, grant: VerifiedGrant) {
+        self.keys.entry(grant.audience()).or_insert_with(|| grant.audience_key().clone());
+        self.grants.insert(grant.id(), Arc::new(grant));
+        self.revoked.take();
+    }
+
+    fn admit_revocation(&mut self, revocation: Revocation) {
+        let issuer = revocation.body().grant.map(|id| Arc::clone(&self.grants[&id]));
+        self.revocations.insert(revocation.id(), Arc::new(VerifiedRevocation::new(revocation, issuer)));
+        self.revoked.take();
+    }
+
+    /// Admits what was parked for `added`, and for what that adds. Ends, because each step empties a part of the parking
+    /// place, and what moves on there waits for another grant.
+    fn release(&mut self, added: &mut Vec<StatementId>) -> Vec<StatementRefusal> {
         let mut refused = Vec::new();
         let mut next = 0;
-        while let Some(parent) = added.get(next).map(|id| Arc::clone(&self.grants[id])) {
+        while let Some(id) = added.get(next).copied() {
             next += 1;
-            for (grant, audience) in self.parked.take(&parent.id()) {
-                match VerifiedGrant::check_link(&grant, Some(&parent)) {
-                    Ok(()) => {
-                        added.push(grant.id());
-                        self.admit(VerifiedGrant::new(grant, audience, Some(Arc::clone(&parent))));
-                    }
+            let StatementId::Grant(id) = id else { continue };
+            let parent = Arc::clone(&self.grants[&id]);
+            for waiting in self.parked.take(&id) {
+                match self.place(waiting, &parent) {
+                    Ok(placed) => added.extend(placed),
                     Err(refusal) => refused.push(refusal),
                 }
             }
         }
         refused
+    }
+
+    /// Admits what waited for `grant`, or parks it again for another one.
+    fn place(&mut self, waiting: Waiting, grant: &Arc<VerifiedGrant>) -> Result<Option<StatementId>, StatementRefusal> {
+        let Waiting { statement, peer } = waiting;
+        match statement {
+            Signed::Grant(child, audience) => {
+                VerifiedGrant::check_link(&child, Some(grant))?;
+                let id = StatementId::Grant(child.id());
+                self.admit_grant(VerifiedGrant::new(child, audience, Some(Arc::clone(grant))));
+                Ok(Some(id))
+            }
+            Signed::Revocation(revocation) => {
+                self.check_issuer(&revocation)?;
+                if let Some(missing) = self.missing(&revocation) {
+                    let parked = self.parked.park(missing, Waiting { statement: Signed::Revocation(revocation), peer });
+                    assert!(parked, "the room that it took before is free");
+                    return Ok(None);
+                }
+                let id = StatementId::Revocation(revocation.id());
+                self.admit_revocation(revocation);
+                Ok(Some(id))
+            }
+        }
     }
 
     /// The verified grant of that id.
@@ -153,12 +246,32 @@ impl Statements {
         self.grants.values()
     }
 
-    /// Every verified grant, parents before children: the order in which to send them, so that none has to be parked.
-    pub fn parents_first(&self) -> impl Iterator<Item = &Arc<VerifiedGrant>> {
-        (1..=CHAIN_LINKS_MAX).flat_map(|links| self.iter().filter(move |grant| grant.links() == links))
+    /// Every verified revocation, by rising id, whether or not it has an effect.
+    pub fn revocations(&self) -> impl Iterator<Item = &Arc<VerifiedRevocation>> {
+        self.revocations.values()
     }
 
-    /// How many statements wait for a parent.
+    /// The verified statement of that name.
+    pub fn statement(&self, id: &StatementId) -> Option<Statement<'_>> {
+        match id {
+            StatementId::Grant(id) => self.grants.get(id).map(Statement::Grant),
+            StatementId::Revocation(id) => self.revocations.get(id).map(Statement::Revocation),
+        }
+    }
+
+    /// Every verified statement, grants before those that name them: the order in which to send them, so that none has to
+    /// be parked.
+    pub fn parents_first(&self) -> impl Iterator<Item = Statement<'_>> {
+        let by_links = (1..=CHAIN_LINKS_MAX).flat_map(|links| self.iter().filter(move |grant| grant.links() == links));
+        by_links.map(Statement::Grant).chain(self.revocations().map(Statement::Revocation))
+    }
+
+    /// What the revocations amount to now. It is computed anew after an addition, in a few steps for each statement.
+    pub fn revoked(&self) -> &Arc<Revoked> {
+        self.revoked.get_or_init(|| Arc::new(Revoked::of(self)))
+    }
+
+    /// How many statements wait for a grant.
     pub fn parked(&self) -> usize {
         self.parked.len()
     }
@@ -204,8 +317,9 @@ mod tests {
         assert_eq!(insert(forged(a, Some(b), 200)), Ok(Insertion::Parked(GrantId(b))));
         assert_eq!(insert(forged(b, Some(a), 200)), Ok(Insertion::Parked(GrantId(a))));
         // hung from a root it is walked until depth no longer falls
-        let added = vec![GrantId(b), GrantId(a)];
-        assert_eq!(insert(forged(b, None, 201)), Ok(Insertion::New { added, refused: vec![GrantRefusal::Depth] }));
+        let added = [b, a].map(|id| StatementId::Grant(GrantId(id))).to_vec();
+        let refused = vec![GrantRefusal::Depth.into()];
+        assert_eq!(insert(forged(b, None, 201)), Ok(Insertion::New { added, refused }));
         assert_eq!(statements.parked(), 0);
         assert!(statements.iter().all(|grant| grant.chain().count() == grant.links() && grant.links() <= 2));
     }

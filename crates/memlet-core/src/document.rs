@@ -166,7 +166,7 @@ impl Document {
     /// Judges a change made here, whose operations the Automerge document already has, and shows it.
     fn enter(&mut self, change: &Parsed, grant: &GrantId) -> Result<Effects, Refusal> {
         let past = self.history.past(&change.deps).ok_or(Refusal::MissingDependency)?;
-        let effects = gate::check(change, grant, &past.clock, &self.state)?;
+        let effects = gate::check(change, grant, &past, &self.state)?;
         self.push(change);
         self.state.settle();
         Ok(effects)
@@ -187,11 +187,11 @@ impl Document {
             return refuse(Refusal::Claim("operation numbers that do not follow its past"));
         }
         let effects = if self.history.is_present(&change.deps) {
-            gate::check(change, grant, &past.clock, &self.state)
+            gate::check(change, grant, &past, &self.state)
         } else {
             self.seal()?;
             let at = AtHeads::new(&self.state, &self.automerge, &self.maps, &change.deps);
-            gate::check(change, grant, &past.clock, &at)
+            gate::check(change, grant, &past, &at)
         };
         effects.or_else(refuse)
     }

@@ -26,9 +26,9 @@ pub struct Generation {
 }
 
 impl Generation {
-    /// How many members there are.
+    /// How many members there are, or the largest number if they are more: a generation may claim so before it is checked.
     pub fn len(&self) -> u64 {
-        self.members.iter().map(|run| run.len).sum()
+        self.members.iter().fold(0, |sum, run| sum.saturating_add(run.len))
     }
 
     /// Whether there are none.

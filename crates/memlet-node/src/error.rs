@@ -1,6 +1,6 @@
 //! Why a node could not do what it was asked.
 
-use memlet_auth::error::{DelegateError, Denied, GrantRefusal, KeyError};
+use memlet_auth::error::{DelegateError, Denied, GrantRefusal, KeyError, StatementRefusal};
 use memlet_core::document::Broken;
 use memlet_core::id::NamespaceId;
 use memlet_store::StoreError;
@@ -36,6 +36,9 @@ pub enum NodeError {
     #[error("this device holds no valid grant in the namespace; ask for a new invite")]
     NoGrant,
     /// A statement is refused.
+    #[error("a statement is refused: {0}")]
+    Statement(#[from] StatementRefusal),
+    /// A grant cannot be made.
     #[error("a grant is refused: {0}")]
     Grant(#[from] GrantRefusal),
     /// A grant cannot be given.
@@ -61,6 +64,7 @@ impl NodeError {
             Self::ChangeTooLarge => "TOO_LARGE",
             Self::Denied(error) => error.code(),
             Self::NoGrant => "NO_GRANT",
+            Self::Statement(error) => error.code(),
             Self::Grant(error) => error.code(),
             Self::Delegate(error) => error.code(),
             Self::Key(error) => error.code(),

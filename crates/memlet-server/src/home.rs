@@ -34,7 +34,7 @@ pub use key_file::KeyFile;
 /// An open data directory.
 ///
 /// [`Home::locate`] tells where it is, [`Home::open`] opens it if it is there, [`Home::open_or_create`] in any case. A new one
-/// holds no namespace: [`Home::create_namespace`] begins one, joining another device brings one.
+/// holds no namespace: [`Home::namespace_or_begin`] begins one, joining another device brings one.
 pub struct Home {
     dir: PathBuf,
     device: SigningKey,
@@ -129,17 +129,21 @@ impl Home {
         Ok(id.map(|id| self.node.namespace(id)).transpose()?)
     }
 
-    /// Begins a namespace and makes its key. If another process has done so meanwhile, gives that one.
+    /// The namespace that commands mean, begun now, with a key of its own, if there is none. Says whether it was.
     ///
     /// # Errors
     /// The key or the namespace cannot be written.
-    pub fn create_namespace(&self) -> Result<Namespace, HomeError> {
-        let _alone = lock(&self.dir)?;
+    pub fn namespace_or_begin(&self) -> Result<(Namespace, bool), HomeError> {
         if let Some(namespace) = self.namespace()? {
-            return Ok(namespace);
+            return Ok((namespace, false));
+        }
+        let _alone = lock(&self.dir)?;
+        // Another process may have been faster.
+        if let Some(namespace) = self.namespace()? {
+            return Ok((namespace, false));
         }
         let root = KeyFile::root(&self.dir).load_or_create(self.node.environment())?;
-        Ok(self.node.create_namespace(&root)?)
+        Ok((self.node.create_namespace(&root)?, true))
     }
 }
 
@@ -187,20 +191,21 @@ mod tests {
 
         let home = Home::open_or_create(&dir).unwrap();
         assert!(home.namespace().unwrap().is_none());
-        let namespace = home.create_namespace().unwrap().id();
+        let (namespace, begun) = home.namespace_or_begin().unwrap();
+        assert!(begun);
         assert_eq!(mode(&dir), 0o700);
         for file in ["device.key", "root.key", "store.sqlite"] {
             assert_eq!(mode(&dir.join(file)), 0o600, "{file}");
         }
-
-        drop(home);
+        let (device, id) = (home.node().device(), namespace.id());
+        drop((home, namespace));
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 3, "the store was not closed");
 
         let again = Home::open(&dir).unwrap().unwrap();
-        assert_eq!(again.node().device(), home.device_key().public());
-        assert_eq!(again.namespace().unwrap().unwrap().id(), namespace);
-        assert_eq!(again.create_namespace().unwrap().id(), namespace);
-        assert_eq!(again.root_key().unwrap().unwrap().public().0, namespace.0);
+        assert_eq!((again.node().device(), again.device_key().public()), (device, device));
+        let (found, begun) = again.namespace_or_begin().unwrap();
+        assert_eq!((found.id(), begun), (id, false));
+        assert_eq!(again.root_key().unwrap().unwrap().public().0, id.0);
     }
 
     #[test]
@@ -220,13 +225,15 @@ mod tests {
         let dir = base.path().join("home");
         let first_use = || {
             let home = Home::open_or_create(&dir).unwrap();
-            (home.node().device(), home.create_namespace().unwrap().id(), home.node().actor().unwrap())
+            let (namespace, begun) = home.namespace_or_begin().unwrap();
+            ((home.node().actor().unwrap(), namespace.id()), begun)
         };
         let made: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(first_use)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        assert!(made.iter().all(|one| *one == made[0]), "{made:?}");
+        assert!(made.iter().all(|(one, _)| *one == made[0].0), "{made:?}");
+        assert_eq!(made.iter().filter(|(_, begun)| *begun).count(), 1);
         let namespace = Home::open(&dir).unwrap().unwrap().namespace().unwrap().unwrap();
         assert_eq!(namespace.devices().unwrap().len(), 1);
     }

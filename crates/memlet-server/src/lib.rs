@@ -20,6 +20,7 @@ mod running;
 mod serve;
 mod sync;
 mod target;
+mod usual_port;
 mod wake;
 
 pub use blocking::Crashed;
@@ -28,4 +29,5 @@ pub use greeting::GreetError;
 pub use link::{SyncError, SyncOutcome};
 pub use serve::{ServeError, ServeOptions, Server};
 pub use sync::{PeerSync, SyncOnceError, sync_once};
-pub use target::{PeerAddress, ReachError};
+pub use target::{PeerAddress, ReachError, SyncWith};
+pub use usual_port::usual_port;

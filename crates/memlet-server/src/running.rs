@@ -63,7 +63,16 @@ impl Running {
 pub(crate) async fn receive(local: Local, connection: Connection, door: Option<Door>) -> (PublicKey, Outcomes) {
     let device = connection.peer();
     let _guest = local.guests.enter(device);
-    match Peer::greet(&local, connection, Side::Acceptor).await {
+    let mut stopping = local.stopping();
+    let greeted = tokio::select! {
+        greeted = Peer::greet(&local, connection.clone(), Side::Acceptor) => greeted,
+        // who has not said a word yet has nothing under way
+        _ = stopping.wait_for(|stopping| *stopping) => {
+            connection.close(CloseCode::Shutdown);
+            return (device, Outcomes::new());
+        }
+    };
+    match greeted {
         Ok(peer) => (device, peer.answer(door.as_ref()).await),
         Err(error) => {
             tracing::debug!(%error, "a peer was not greeted");

@@ -11,7 +11,7 @@ use crate::local::Local;
 use crate::peer::Opening;
 use crate::quic::{BindError, Endpoint, EndpointOptions, Identity};
 use crate::running::Running;
-use crate::target::{PeerAddress, ReachError, Target, reach};
+use crate::target::{ReachError, SyncWith, Target, reach};
 
 /// How one device fared.
 #[derive(Debug)]
@@ -48,8 +48,8 @@ impl SyncOnceError {
     }
 }
 
-/// Syncs every namespace once with the devices in `peers` and those that were met before, all at the same time, and returns
-/// when each has settled or failed. Must be called inside a tokio runtime.
+/// Syncs every namespace once with each device of `with`, with all at the same time, and returns when each has settled or
+/// failed. Must be called inside a tokio runtime.
 ///
 /// # Errors
 /// Nothing could be tried. What fails with one device is told in its [`PeerSync`].
@@ -60,11 +60,14 @@ pub async fn sync_once(
     node: Node,
     identity: Identity,
     name: DeviceName,
-    peers: Vec<PeerAddress>,
+    with: SyncWith,
 ) -> Result<Vec<PeerSync>, SyncOnceError> {
     let running = Running::start(node.clone(), identity, name, &EndpointOptions::default())?;
     let targets = blocking(move || {
-        let targets = Target::all(&node, peers)?;
+        let targets = match with {
+            SyncWith::All(named) => Target::all(&node, named)?,
+            SyncWith::Only(peer) => vec![Target::named(peer)],
+        };
         targets.into_iter().map(|target| Ok((target.places(&node)?, target))).collect::<Result<Vec<_>, NodeError>>()
     });
     let targets = targets.await??;

@@ -10,6 +10,7 @@ use crate::greeting::{GreetError, Side};
 use crate::local::Local;
 use crate::peer::Peer;
 use crate::quic::{DialError, Endpoint};
+use crate::usual_port::usual_port;
 
 /// A device that the owner names, and where it may be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,15 @@ impl ReachError {
     }
 }
 
+/// With whom to sync.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SyncWith {
+    /// These devices, and those that were met before.
+    All(Vec<PeerAddress>),
+    /// This device.
+    Only(PeerAddress),
+}
+
 /// A device to seek.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
@@ -58,19 +68,25 @@ impl Target {
         let met =
             node.peers()?.into_iter().map(|peer| Self { device: peer.device, addresses: Vec::new(), named: false });
         let mut targets: BTreeMap<_, _> = met.map(|target| (target.device, target)).collect();
-        for PeerAddress { device, addresses } in named {
-            targets.insert(device, Self { device, addresses, named: true });
-        }
+        targets.extend(named.into_iter().map(|peer| (peer.device, Self::named(peer))));
         targets.remove(&node.device());
         Ok(targets.into_values().collect())
     }
 
-    /// Where to look for it now: what the owner named, then what it said last. Blocks on the store.
+    /// A device that the owner names.
+    pub(crate) fn named(PeerAddress { device, addresses }: PeerAddress) -> Self {
+        Self { device, addresses, named: true }
+    }
+
+    /// Where to look for it now: what the owner named, then what it said last, then its usual port on the same machines, for
+    /// what it said last may have been the port of an invite that has ended. Blocks on the store.
     pub(crate) fn places(&self, node: &Node) -> Result<Vec<Address>, NodeError> {
         let met = node.peers()?.into_iter().find(|peer| peer.device == self.device);
-        let remembered = met.into_iter().flat_map(|peer| peer.addresses);
+        let remembered = met.map(|peer| peer.addresses).unwrap_or_default();
+        let port = usual_port(&self.device);
+        let moved = remembered.iter().filter_map(|address| Some(format!("{}:{port}", address.rsplit_once(':')?.0)));
         let mut places = self.addresses.clone();
-        for place in remembered.filter_map(|text| Address::new(&text).ok()) {
+        for place in remembered.iter().cloned().chain(moved).filter_map(|text| Address::new(&text).ok()) {
             if !places.contains(&place) {
                 places.push(place);
             }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::fmt;
 
+use memlet_auth::statements::StatementId;
 use memlet_core::codec::{Decode, DecodeError, Encode, Reader, Writer};
 use memlet_core::id::{Actor, ChangeHash, GrantId};
 
@@ -191,9 +192,14 @@ impl ChangeRef {
 }
 
 impl StatementRef {
+    /// The short name of the statement with that id.
+    pub fn of(id: &StatementId) -> Self {
+        Self::cut(id.as_bytes())
+    }
+
     /// The short name of the grant with that id.
     pub fn of_grant(id: &GrantId) -> Self {
-        Self::cut(id.as_bytes())
+        Self::of(&StatementId::Grant(*id))
     }
 }
 

@@ -230,7 +230,8 @@ mod tests {
         }
         assert!(matches!(parse(&["forget", "-1"]).unwrap().command, Command::Forget { item: Item { n: -1, .. }, .. }));
         assert!(matches!(parse(&["device", "list"]).unwrap().command, Command::Devices { .. }));
-        for wrong in [&["forget", "x"][..], &["forget", "9223372036854775808"], &["remember", "a", "b"], &["sync", "x"]] {
+        for wrong in [&["forget", "x"][..], &["forget", "9223372036854775808"], &["remember", "a", "b"], &["sync", "x"]]
+        {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }
     }

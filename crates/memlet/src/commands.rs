@@ -3,6 +3,7 @@
 mod care;
 mod demo;
 mod devices;
+mod exchange;
 mod help;
 mod memory;
 mod serve;

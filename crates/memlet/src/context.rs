@@ -46,14 +46,10 @@ impl Context {
     pub(crate) fn begin(&self) -> Result<Memory, Failure> {
         let dir = self.dir()?;
         let home = Home::open_or_create(&dir)?;
-        let namespace = match home.namespace()? {
-            Some(namespace) => namespace,
-            None => {
-                let namespace = home.create_namespace()?;
-                self.output.note(&format!("began a new memory in {}; its keys are there too", dir.display()));
-                namespace
-            }
-        };
+        let (namespace, begun) = home.namespace_or_begin()?;
+        if begun {
+            self.output.note(&format!("began a new memory in {}; its keys are there too", dir.display()));
+        }
         Ok(Memory { home, namespace })
     }
 

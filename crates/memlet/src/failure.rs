@@ -101,9 +101,9 @@ impl Failure {
             Self::InviteUri(error) => error.code(),
             Self::Invite(error) => error.code(),
             Self::Join(error) => error.code(),
-            Self::Serve(ServeError::Node(error)) | Self::Sync(SyncOnceError::Node(error)) => error.code(),
-            Self::Bind(_) | Self::Sync(SyncOnceError::Bind(_)) => "LISTEN_FAILED",
-            Self::Serve(_) | Self::Sync(_) => "INTERNAL",
+            Self::Serve(error) => error.code(),
+            Self::Sync(error) => error.code(),
+            Self::Bind(error) => error.code(),
             Self::Dial(error) => error.code(),
             Self::Home(error) => error.code(),
             Self::Invoke(error) => error.code(),
@@ -139,7 +139,11 @@ impl Failure {
     /// What stands on stderr: a sentence for people, one line of JSON for programs.
     pub(crate) fn report(&self, json: bool) -> String {
         let message = self.to_string();
-        if json { json!({"error": {"code": self.code(), "message": message}}).to_string() } else { format!("memlet: {message}") }
+        if json {
+            json!({"error": {"code": self.code(), "message": message}}).to_string()
+        } else {
+            format!("memlet: {message}")
+        }
     }
 }
 

@@ -25,9 +25,19 @@ impl Operations {
         self.0.get(id / 64).is_some_and(|word| word >> (id % 64) & 1 == 1)
     }
 
-    /// Whether all of `other` are in.
-    pub fn covers(&self, other: &Self) -> bool {
-        other.missing_in(self).next().is_none()
+    /// Puts in all of `other`.
+    pub fn join(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(word, more)| *word |= more);
+    }
+
+    /// Those that are not in `other`.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        let others = other.0.iter().chain(std::iter::repeat(&0));
+        Self(self.0.iter().zip(others).map(|(word, less)| word & !less).collect())
     }
 
     /// Whether any of `other` is in.

@@ -7,6 +7,7 @@ use memlet_core::hlc::Hlc;
 use memlet_sync::limits::{BATCH_BYTES_MIN, FRAME_BYTES_MIN};
 
 use super::{Action, Attack, Change, DeviceSetup, DiskFault, Plan, Role, Seat, Setup, Skew, Step, Write};
+use crate::environment::START_MS;
 use crate::random::Stream;
 
 /// How large worlds are.
@@ -43,10 +44,12 @@ fn device_setup(device: usize, stream: &mut Stream) -> DeviceSetup {
     let first = match device {
         0 => Some(Role::Owner),
         1 => Some(Role::Device),
-        _ => [(100, None), (250, Some(Role::Venue)), (1_000, Some(Role::Device))]
-            .into_iter()
-            .find_map(|(per_mille, role)| stream.chance(per_mille).then_some(role))
-            .flatten(),
+        _ => match stream.below(10) {
+            0 => None,
+            1 | 2 => Some(Role::Venue),
+            3 => Some(Role::Guest { until_s: stream.magnitude(1, 3_600) }),
+            _ => Some(Role::Device),
+        },
     };
     let second = match device {
         0 => None,
@@ -72,10 +75,12 @@ enum Fault {
     ReadOnly,
     Skew,
     Attack,
+    Restore,
+    Clone,
 }
 
 impl Fault {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 15] = [
         Self::Cut,
         Self::Block,
         Self::Quality,
@@ -89,6 +94,8 @@ impl Fault {
         Self::ReadOnly,
         Self::Skew,
         Self::Attack,
+        Self::Restore,
+        Self::Clone,
     ];
 }
 
@@ -233,7 +240,10 @@ fn fault_actions(fault: Fault, setup: &Setup, stream: &mut Stream) -> impl Itera
         Fault::Sync => vec![disk(DiskFault::Sync, stream)],
         Fault::Full => vec![disk(DiskFault::Full, stream)],
         Fault::ReadOnly => vec![disk(DiskFault::ReadOnly, stream)],
-        Fault::Skew => vec![Action::Skew { device, skew: skew(stream) }],
+        Fault::Skew => vec![Action::Skew { device, skew: skew(setup.devices[device].roles[0], stream) }],
+        Fault::Restore if stream.chance(500) => vec![Action::Backup(device)],
+        Fault::Restore => vec![Action::Restore { device, down_ms: stream.magnitude(1, 600_000) }],
+        Fault::Clone => vec![Action::Clone { device }],
         Fault::Attack => {
             let to = Seat { device: to, process: seat.process };
             vec![Action::Attack { from: Seat { device: from, process: 0 }, to, attack: *stream.pick(&ATTACKS) }]
@@ -245,7 +255,13 @@ fn fault_actions(fault: Fault, setup: &Setup, stream: &mut Stream) -> impl Itera
 /// A year, in milliseconds.
 const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1_000;
 
-fn skew(stream: &mut Stream) -> Skew {
+fn skew(role: Option<Role>, stream: &mut Stream) -> Skew {
+    if let Some(Role::Guest { until_s }) = role
+        && stream.chance(500)
+    {
+        // the last moment of its grant, or the first after it
+        return Skew::Stuck(START_MS + 1_000 * until_s + stream.below(2));
+    }
     let seconds = i64::try_from(stream.magnitude(1, 3_600)).expect("an hour is a small number");
     *stream.pick(&[
         Skew::None,
@@ -261,14 +277,15 @@ fn skew(stream: &mut Stream) -> Skew {
     ])
 }
 
-const ATTACKS: [Attack; 18] = [
+const ATTACKS: [Attack; 19] = [
     Attack::Garbage,
     Attack::HugeLength,
     Attack::EmptyFrame,
     Attack::Truncated,
     Attack::BitFlip,
     Attack::TooEarly,
-    Attack::Repeated,
+    Attack::UnknownClose,
+    Attack::Widened,
     Attack::Replay,
     Attack::Tampered,
     Attack::Restamped,

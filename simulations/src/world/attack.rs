@@ -2,17 +2,18 @@
 //!
 //! Whatever an attack gets into a replica shows as a change that nobody made, or as a panic; so no attack needs a checker.
 
-use memlet_auth::grant::{Abilities, Cap, Grant, Terms};
+use memlet_auth::grant::{Abilities, Cap, Grant, GrantBody, Terms};
 use memlet_auth::keys::SigningKey;
 use memlet_auth::proof::Exporter;
 use memlet_auth::stamp::{Stamp, StampContext};
 use memlet_core::codec::Encode as _;
 use memlet_core::document::{Author, Document};
-use memlet_core::id::{Actor, GrantId, PublicKey, ReplicaId};
+use memlet_core::id::{Actor, GrantId, NamespaceId, PublicKey, ReplicaId};
 use memlet_core::path::Path;
 use memlet_core::value::Value;
 use memlet_node::{Environment as _, NamespaceReplica};
 use memlet_sync::clock::{ActorClock, ActorRef, ChangeRef, Tip};
+use memlet_sync::code::CloseCode;
 use memlet_sync::frame::frames;
 use memlet_sync::message::{Ack, ChangeEntry, Changes, Message};
 use memlet_sync::replica::{Budget, Replica as _, StampedChange};
@@ -44,7 +45,8 @@ impl World<'_> {
             victim: self.replica(victim, number).and_then(|replica| replica.actor().ok()),
             document: Document::load(self.namespaces[number].id, held.iter().map(|change| change.change.as_slice())).ok(),
             grant: self.grant_of(attacker.device, number),
-            may_write: self.setup.devices[attacker.device].roles[number].is_some_and(Role::writes),
+            namespace: self.namespaces[number].id,
+            role: self.devices[attacker.device].roles[number],
             now_ms: self.devices[victim.device].environment.now_ms(),
             held,
         };
@@ -116,7 +118,8 @@ struct Kit {
     held: Vec<StampedChange>,
     document: Option<Document>,
     grant: Option<GrantId>,
-    may_write: bool,
+    namespace: NamespaceId,
+    role: Option<Role>,
     now_ms: u64,
 }
 
@@ -141,8 +144,14 @@ impl Kit {
                 framed(message(change))
             }
             Attack::Restamped => framed(message(self.stamped(self.any(stream)?.change, self.grant?))),
-            Attack::Forged if self.may_write => return None,
-            Attack::Forged => framed(message(self.stamped(self.written(self.own_actor(stream))?, self.grant?))),
+            Attack::Forged if self.role.is_some_and(Role::forgets) => return None,
+            Attack::Forged => framed(message(self.stamped(self.forgetting(self.own_actor(stream))?, self.grant?))),
+            Attack::Widened if self.role.is_some_and(Role::forgets) => return None,
+            Attack::Widened => {
+                let statement = self.widened()?;
+                let change = self.stamped(self.forgetting(self.own_actor(stream))?, statement.id());
+                [framed(Message::Auth(vec![statement.to_bytes()])), framed(message(change))].concat()
+            }
             Attack::ForgedActor => {
                 let victim = self.victim.filter(|_| self.document.is_some())?;
                 let actor = self.document.as_ref()?.tips().keys().copied().find(|actor| ActorRef::of(actor) == victim)?;
@@ -170,7 +179,7 @@ impl Kit {
                 stream.fill(&mut garbage);
                 framed(Message::Auth(vec![garbage, self.selfmade_grant()]))
             }
-            Attack::Repeated => framed(Message::Close(memlet_sync::code::CloseCode::from_number(stream.below(1 << 16) as u16))),
+            Attack::UnknownClose => framed(Message::Close(CloseCode::Other(stream.bytes::<1>()[0].into()))),
             Attack::BitFlip | Attack::Foreign | Attack::StolenOpen => unreachable!("made elsewhere"),
         })
     }
@@ -195,11 +204,33 @@ impl Kit {
         Some(written.change.bytes().to_vec())
     }
 
+    /// A well-formed change of `actor` that removes what a list holds, and adds something if it holds nothing.
+    fn forgetting(&self, actor: Actor) -> Option<Vec<u8>> {
+        let mut document = self.document.clone()?;
+        let list = Path::parse(LISTS[0]).expect("the lists of users are paths");
+        if document.list(&list).is_none_or(<[_]>::is_empty) {
+            return None;
+        }
+        let author = Author { actor, grant: self.grant.unwrap_or(GrantId([1; 32])) };
+        let mut draft = document.draft(author, self.now_ms);
+        draft.delete_list(&list);
+        Some(draft.commit().ok().flatten()?.change.bytes().to_vec())
+    }
+
+    /// A grant of everything that it gives itself under the one it has.
+    fn widened(&self) -> Option<Grant> {
+        let caps = vec![Cap { abilities: Abilities::ALL, path: Path::ROOT }];
+        let audience = self.key.public();
+        let terms = Terms { audience, caps, not_before: 0, expires: None, depth: 0, nonce: [1; 16] };
+        let body = GrantBody { namespace: self.namespace, issuer: audience, parent: Some(self.grant?), terms };
+        Grant::issue(&self.key, &body).ok()
+    }
+
     /// A change under the attacker's own stamp.
     fn stamped(&self, change: Vec<u8>, grant: GrantId) -> StampedChange {
         let head = memlet_core::document::ChangeHead::read(&change);
-        let document = self.document.as_ref().expect("a change was written with it");
-        let context = StampContext { namespace: document.namespace(), epoch: document.epoch().1 };
+        let epoch = Document::new(self.namespace).epoch().1;
+        let context = StampContext { namespace: self.namespace, epoch };
         let hash = head.expect("the change is well-formed").hash;
         let stamp = Stamp::sign(context, grant, hash, self.now_ms, &self.key, &self.key).compact();
         StampedChange { grant: grant.short(), time_ms: stamp.time_ms, signatures: stamp.signatures, change }
@@ -252,7 +283,8 @@ fn name(attack: Attack) -> &'static str {
         Attack::Truncated => "attack: a truncated frame",
         Attack::BitFlip => "attack: a bit turned",
         Attack::TooEarly => "attack: a message too early",
-        Attack::Repeated => "attack: a code that nobody knows",
+        Attack::UnknownClose => "attack: a code that nobody knows",
+        Attack::Widened => "attack: a grant of everything to itself",
         Attack::Replay => "attack: changes replayed",
         Attack::Tampered => "attack: a change tampered with",
         Attack::Restamped => "attack: the change of another restamped",

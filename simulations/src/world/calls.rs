@@ -29,6 +29,14 @@ struct Call {
     /// The list or map that it changes.
     place: &'static str,
     intent: Intent,
+    needs: Needs,
+}
+
+/// What a call needs besides `read`.
+#[derive(Clone, Copy)]
+struct Needs {
+    write: bool,
+    forget: bool,
 }
 
 /// How long a request id is remembered at least, in milliseconds.
@@ -48,6 +56,7 @@ impl World<'_> {
             self.texts += 1;
             call.input["request_id"] = Json::from(format!("request {}", self.texts));
         }
+        let place = call.place;
         self.tally.count(name(write.change));
         let request = is_repeatable.then(|| (call.operation, call.input.clone(), call.place));
         let outcome = self.make(&asked, call)?;
@@ -57,7 +66,7 @@ impl World<'_> {
             let (id, output) = outcome;
             device.request = Some(Request { namespace: write.namespace, place, operation, input, id, output, at_ms });
         }
-        self.check_place(write.seat, write.namespace, self.place(write))
+        self.check_place(write.seat, write.namespace, place)
     }
 
     /// A namespace of a process that can be asked now.
@@ -90,24 +99,30 @@ impl World<'_> {
         let list = items(&shown);
         let pick = write.pick as usize / LISTS.len();
         let chosen = (!list.is_empty()).then(|| pick % list.len());
+        let (texts, canary) = (&mut self.texts, &self.namespaces[write.namespace].canary);
+        // a text that nobody has written before
+        let mut text = |padding: usize| {
+            *texts += 1;
+            format!("{canary} {texts} by {}{}", write.seat.device, " and on".repeat(padding / 7))
+        };
         let item_at = |at: usize| model.item(&text_of(&list[at]));
         let mut intent = Intent::default();
         let (operation, input) = match write.change {
             Change::Remember | Change::RememberLong => {
                 let padding = if write.change == Change::RememberLong { 1_000 + pick % 9_000 } else { 0 };
-                let text = self.text(write, padding);
+                let text = text(padding);
                 intent.adds.push((place.to_owned(), text.clone(), true));
                 ("v/ops/memory", json!({"command": "remember", "path": place, "text": text}))
             }
             Change::Append => {
-                let text = self.text(write, 0);
+                let text = text(0);
                 intent.adds.push((place.to_owned(), text.clone(), true));
                 ("v/ops/covia/append", json!({"path": place, "value": text}))
             }
             Change::Update => {
                 let at = chosen?;
                 let (item, expect) = (item_at(at)?, text_of(&list[at]));
-                let text = self.text(write, 0);
+                let text = text(0);
                 intent.edits.push((item, text.clone()));
                 let input = json!({"command": "update", "path": place, "n": at + 1, "text": text, "expect": expect});
                 ("v/ops/memory", input)
@@ -133,7 +148,7 @@ impl World<'_> {
                 intent.removes.retain(|item| !kept_items.contains(item));
                 let mut value: Vec<Json> = kept.iter().map(|at| list[*at].clone()).collect();
                 for _ in 0..1 + pick % 3 {
-                    let text = self.text(write, 0);
+                    let text = text(0);
                     intent.adds.push((place.to_owned(), text.clone(), false));
                     value.insert(pick % (value.len() + 1), Json::from(text));
                 }
@@ -142,7 +157,7 @@ impl World<'_> {
             Change::Set => {
                 let leaf = LEAVES[pick % LEAVES.len()];
                 intent.removes = model.survivors(leaf, held);
-                let text = self.text(write, 0);
+                let text = text(0);
                 intent.adds.push((leaf.to_owned(), text.clone(), false));
                 ("v/ops/covia/write", json!({"path": leaf, "value": text}))
             }
@@ -155,7 +170,7 @@ impl World<'_> {
                 intent.removes = LEAVES.iter().flat_map(|leaf| model.survivors(leaf, held)).collect();
                 let mut value = json!({});
                 for leaf in LEAVES.iter().filter(|leaf| pick >> (leaf.len() + usize::from(leaf.ends_with(['a', 'b']))) & 1 == 1) {
-                    let text = self.text(write, 0);
+                    let text = text(0);
                     intent.adds.push(((*leaf).to_owned(), text.clone(), false));
                     value[&leaf[MAP.len() + 1..]] = Json::from(text);
                 }
@@ -170,24 +185,27 @@ impl World<'_> {
             }
             Change::Repeat => unreachable!("a repeated call is not composed anew"),
         };
-        Some(Call { operation, input, place, intent })
-    }
-
-    /// A text that nobody has written before.
-    fn text(&mut self, write: Write, padding: usize) -> String {
-        self.texts += 1;
-        let canary = &self.namespaces[write.namespace].canary;
-        format!("{canary} {} by {}{}", self.texts, write.seat.device, " and on".repeat(padding / 7))
+        let needs = match write.change {
+            Change::Forget | Change::Delete | Change::Unset | Change::UnsetAll => Needs { write: false, forget: true },
+            Change::Clear | Change::Rewrite => Needs { write: true, forget: !intent.removes.is_empty() },
+            Change::SetAll => {
+                let stays = |leaf: &&&str| intent.adds.iter().any(|(place, ..)| place == **leaf);
+                let gone = LEAVES.iter().filter(|leaf| !stays(leaf)).any(|leaf| !model.survivors(leaf, held).is_empty());
+                Needs { write: true, forget: gone }
+            }
+            _ => Needs { write: true, forget: false },
+        };
+        Some(Call { operation, input, place, intent, needs })
     }
 
     /// Makes a call and takes in what became of it: the operation it was, if it may have happened, and its answer.
     fn make(&mut self, asked: &Asked, call: Call) -> Result<(Option<usize>, Option<Json>), Failure> {
-        let Call { operation, input, intent, .. } = call;
+        let Call { operation, input, intent, place, needs } = call;
         let Asked { seat, number, .. } = *asked;
+        let is_allowed = self.may(seat, number, place, needs);
         let changes_nothing = intent.adds.is_empty() && intent.edits.is_empty() && intent.removes.is_empty();
         let answer = asked.namespace.invoke(&Caller::Device, operation, &input);
-        let attempt = self.attempt(asked, &answer)?;
-        let may_write = self.setup.devices[seat.device].roles[number].is_some_and(Role::writes);
+        let attempt = self.attempt(asked, &answer, is_allowed)?;
         let id = match attempt {
             Attempt::Refused => None,
             Attempt::Done(None) if changes_nothing => None,
@@ -196,8 +214,8 @@ impl World<'_> {
                 return Err(Failure::new(Checker::NoLoss, detail));
             }
             Attempt::Done(Some(seq)) | Attempt::Doubtful(seq) => {
-                if !may_write {
-                    let detail = format!("device {} has no grant to write and wrote", seat.device);
+                if !is_allowed {
+                    let detail = format!("device {} has no grant for {operation} {input}", seat.device);
                     return Err(Failure::new(Checker::Authority, detail));
                 }
                 let id = self.intend(asked, intent);
@@ -207,6 +225,14 @@ impl World<'_> {
         };
         self.after_commit(seat, number)?;
         Ok((id, answer.ok()))
+    }
+
+    /// Whether the grant of a device allows a call now.
+    fn may(&self, seat: Seat, number: usize, place: &str, needs: Needs) -> bool {
+        let allows = |role: Role| {
+            role.reads() && (role.writes(place) || !needs.write) && (role.forgets() || !needs.forget)
+        };
+        self.devices[seat.device].role(number).is_some_and(allows)
     }
 
     fn intend(&mut self, asked: &Asked, intent: Intent) -> usize {
@@ -231,7 +257,12 @@ impl World<'_> {
     }
 
     /// What an answer says about whether something was written, and under which number.
-    fn attempt(&mut self, asked: &Asked, answer: &Result<Json, InvokeError>) -> Result<Attempt, Failure> {
+    fn attempt(
+        &mut self,
+        asked: &Asked,
+        answer: &Result<Json, InvokeError>,
+        is_allowed: bool,
+    ) -> Result<Attempt, Failure> {
         let Asked { seat, number, .. } = *asked;
         let before = self.devices[seat.device].holdings[number].tips.get(&asked.actor).map_or(0, |tip| tip.seq);
         match answer {
@@ -251,9 +282,8 @@ impl World<'_> {
                 Ok(Attempt::Doubtful(before + 1))
             }
             Err(error) => {
-                let may_write = self.setup.devices[seat.device].roles[number].is_some_and(Role::writes);
-                if !may_write && error.code() == "PERMISSION_DENIED" {
-                    self.tally.count("a venue was refused a write");
+                if !is_allowed && error.code() == "PERMISSION_DENIED" {
+                    self.tally.count("a write without a grant");
                 } else if self.is_excused(seat.device, error.code()) {
                     self.tally.count("a write refused by the disk");
                 } else {
@@ -275,8 +305,9 @@ impl World<'_> {
         }
         let held = &device.holdings[number].operations;
         let was_done = request.id.is_some_and(|id| held.contains(id));
+        let is_allowed = self.may(seat, number, request.place, Needs { write: true, forget: false });
         let answer = asked.namespace.invoke(&Caller::Device, request.operation, &request.input);
-        let attempt = self.attempt(asked, &answer)?;
+        let attempt = self.attempt(asked, &answer, is_allowed)?;
         let fail = |what: &str| {
             let detail = format!("device {} {what}: {}", seat.device, request.input);
             Err(Failure::new(Checker::Repetition, detail))

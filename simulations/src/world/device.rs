@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use memlet_auth::keys::SigningKey;
 use memlet_core::id::PublicKey;
-use memlet_node::{Node, NodeError};
+use memlet_node::{Environment as _, Node, NodeError};
 use memlet_store::{MemoryDisk, MemoryStore, Store as _};
+use memlet_sync::clock::ActorRef;
 
 use crate::environment::{DeviceEnvironment, TrueTime};
 use crate::model::Holding;
+use crate::plan::Role;
 use crate::random::Stream;
 
 /// Processes of one device.
@@ -17,6 +19,10 @@ pub(super) const PROCESSES: usize = 2;
 /// One machine.
 pub(super) struct Device {
     pub(super) key: SigningKey,
+    /// What its key may do, by namespace.
+    pub(super) roles: Vec<Option<Role>>,
+    /// What its store writes as, as far as that is known.
+    pub(super) actor: Option<ActorRef>,
     pub(super) disk: MemoryDisk,
     pub(super) environment: Arc<DeviceEnvironment>,
     pub(super) processes: [Option<Process>; PROCESSES],
@@ -32,8 +38,8 @@ pub(super) struct Device {
     pub(super) disk_is_faulty: bool,
     /// Until when the power is off, in true time.
     pub(super) off_until_ms: u64,
-    /// A copy of its disk.
-    pub(super) backup: Option<MemoryDisk>,
+    /// A copy of its disk, and what that holds.
+    pub(super) backup: Option<(MemoryDisk, Vec<Holding>)>,
 }
 
 /// A running process.
@@ -75,11 +81,14 @@ pub(super) struct Crash {
 }
 
 impl Device {
-    pub(super) fn new(seed: u64, number: usize, namespaces: usize, time: TrueTime) -> Self {
+    pub(super) fn new(seed: u64, number: usize, roles: Vec<Option<Role>>, time: TrueTime) -> Self {
         let secret = Stream::new(seed, &format!("device {number} key")).bytes();
         let random = Stream::new(seed, &format!("device {number} random"));
+        let namespaces = roles.len();
         Self {
             key: SigningKey::from_bytes(&secret),
+            roles,
+            actor: None,
             disk: MemoryDisk::new(),
             environment: Arc::new(DeviceEnvironment::new(time, random)),
             processes: [const { None }; PROCESSES],
@@ -103,6 +112,12 @@ impl Device {
         let node = Node::open(Arc::new(store.clone()), self.key.clone(), self.environment.clone())?;
         self.processes[process] = Some(Process { store, node, paused_until_ms: 0 });
         Ok(())
+    }
+
+    /// What its key may do in a namespace by its own clock.
+    pub(super) fn role(&self, namespace: usize) -> Option<Role> {
+        let now_ms = self.environment.now_ms();
+        self.roles[namespace].filter(|role| role.holds_at(now_ms))
     }
 
     /// A process that runs.

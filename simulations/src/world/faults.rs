@@ -2,7 +2,7 @@
 
 use memlet_store::Fault;
 
-use super::device::Crash;
+use super::device::{Crash, Device, Process};
 use super::{Event, World};
 use crate::failure::{Checker, Failure};
 use crate::plan::{Action, DiskFault, Seat, Skew};
@@ -62,8 +62,12 @@ impl World<'_> {
                     Skew::Stuck(_) => "a clock at its end",
                 });
             }
-            Action::Backup(device) => self.devices[device].backup = Some(self.devices[device].disk.copy()),
-            Action::Restore { .. } | Action::Clone { .. } => {}
+            Action::Backup(number) => {
+                let device = &mut self.devices[number];
+                device.backup = Some((device.disk.copy(), device.holdings.clone()));
+            }
+            Action::Restore { device, down_ms } => self.restore(device, down_ms),
+            Action::Clone { device } => return self.clone_device(device),
             Action::Write(_)
             | Action::Look(_)
             | Action::Join { .. }
@@ -91,6 +95,31 @@ impl World<'_> {
         }
     }
 
+    /// The power of a device fails, and it comes back with an older disk.
+    fn restore(&mut self, number: usize, down_ms: u64) {
+        let Some((disk, holdings)) = &self.devices[number].backup else { return };
+        let (disk, holdings) = (disk.copy(), holdings.clone());
+        self.crash(number, 0, down_ms);
+        let device = &mut self.devices[number];
+        self.tally.count("a disk replaced by an older copy");
+        (device.disk, device.holdings) = (disk, holdings);
+        (device.actor, device.in_doubt, device.request) = (None, None, None);
+    }
+
+    /// A second machine starts with the key and a copy of the disk of a first.
+    fn clone_device(&mut self, number: usize) -> Result<(), Failure> {
+        if self.devices.len() > self.setup.devices.len() {
+            return Ok(());
+        }
+        let original = &self.devices[number];
+        let mut clone = Device::new(self.setup.seed, self.devices.len(), original.roles.clone(), self.time.clone());
+        clone.key = original.key.clone();
+        (clone.disk, clone.holdings) = (original.disk.copy(), original.holdings.clone());
+        self.devices.push(clone);
+        self.tally.count("a machine cloned");
+        self.start(Seat { device: self.devices.len() - 1, process: 0 })
+    }
+
     /// A process starts, if its seat is empty and the power is on.
     pub(super) fn start(&mut self, seat: Seat) -> Result<(), Failure> {
         let now_ms = self.now();
@@ -104,6 +133,12 @@ impl World<'_> {
             return Ok(());
         }
         if let Err(error) = device.start(seat.process) {
+            if device.disk_is_faulty {
+                self.tally.count("a process that could not start");
+                let ms = self.delays.magnitude(100, 60_000);
+                self.schedule(ms, Event::Start(seat));
+                return Ok(());
+            }
             let detail = format!("device {} does not start: {error}", seat.device);
             return Err(Failure::new(Checker::Answers, detail));
         }
@@ -129,7 +164,7 @@ impl World<'_> {
     /// Ends the processes of a device whose stores refuse everything, as the server does; they are started again later.
     pub(super) fn retire_poisoned(&mut self, number: usize) {
         for process in 0..self.devices[number].processes.len() {
-            let is_poisoned = self.devices[number].processes[process].as_ref().is_some_and(super::device::Process::is_poisoned);
+            let is_poisoned = self.devices[number].processes[process].as_ref().is_some_and(Process::is_poisoned);
             if !is_poisoned {
                 continue;
             }

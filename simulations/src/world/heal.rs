@@ -8,7 +8,7 @@ use memlet_core::id::{GrantId, GrantRef};
 use memlet_node::Namespace;
 
 use super::attack::changes;
-use super::World;
+use super::{Healed, World};
 use crate::environment::START_MS;
 use crate::failure::{Checker, Failure};
 use crate::model::Operations;
@@ -43,9 +43,9 @@ impl World<'_> {
         for device in 0..self.devices.len() {
             self.join(device, 0)?;
         }
-        self.connect_all()?;
-        self.healed = Some((self.now(), self.network.messages));
-        Ok(())
+        let held = (0..self.namespaces.len()).map(|number| self.held_together(number)).collect();
+        self.healed = Some(Healed { at_ms: self.now(), messages: self.network.messages, held });
+        self.connect_all()
     }
 
     /// True time goes on until every change is from the past, unless that is the end of all time.
@@ -72,15 +72,26 @@ impl World<'_> {
         Ok(())
     }
 
-    /// One process of every device that has a grant in a namespace.
+    /// One process of every device whose grant holds in a namespace until all is at rest.
     fn holders(&self, number: usize) -> Vec<Seat> {
+        let began_ms = self.healed.as_ref().map_or(self.now(), |healed| healed.at_ms);
+        let until_ms = START_MS + began_ms + REST_MS_MAX;
         let seats = (0..self.devices.len()).map(|device| Seat { device, process: 0 });
-        seats.filter(|seat| self.setup.devices[seat.device].roles[number].is_some()).collect()
+        seats.filter(|seat| self.devices[seat.device].roles[number].is_some_and(|role| role.holds_at(until_ms))).collect()
+    }
+
+    /// What those who will talk to each other hold together. What only others hold is lost with their disks and grants.
+    fn held_together(&self, number: usize) -> Operations {
+        let mut together = Operations::default();
+        for seat in self.holders(number) {
+            together.join(&self.devices[seat.device].holdings[number].operations);
+        }
+        together
     }
 
     /// After the faults the world must come to rest, soon and with few messages.
     pub(super) fn check_liveness(&mut self) -> Result<(), Failure> {
-        let Some((at_ms, messages)) = self.healed else { return Ok(()) };
+        let Some(Healed { at_ms, messages, .. }) = self.healed else { return Ok(()) };
         let changes: usize = self.models.iter().map(|model| model.len()).sum();
         let budget = self.network.connections.len().max(1) * (100 + 8 * changes);
         let sent = self.network.messages - messages;
@@ -102,7 +113,9 @@ impl World<'_> {
         }
         let latest_ms = START_MS + self.now();
         for number in 0..self.namespaces.len() {
-            let required = self.models[number].required(latest_ms);
+            let late = self.models[number].late(latest_ms);
+            let healed = self.healed.as_ref().expect("every world is healed before it is at rest");
+            let required = healed.held[number].without(&late);
             for seat in self.holders(number) {
                 let held = &self.devices[seat.device].holdings[number].operations;
                 if let Some(missing) = required.missing_in(held).next() {

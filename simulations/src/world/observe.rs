@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::World;
 use crate::failure::{Checker, Failure};
-use crate::plan::Seat;
+use crate::plan::{Role, Seat};
 
 /// The lists that users write.
 pub(super) const LISTS: [&str; 3] = ["w/memory", "w/log", "o/pins"];
@@ -31,6 +31,7 @@ impl World<'_> {
         let replica = namespace.replica();
         // A store that fails shows nothing; the call that met the failure has dealt with it.
         let (Ok(clock), Ok(own)) = (replica.clock(), replica.actor()) else { return Ok(false) };
+        self.check_identity(seat.device, own)?;
         let device = &mut self.devices[seat.device];
         let holding = &mut device.holdings[number];
         let lost = |actor: &ActorRef, seq: u64| {
@@ -70,6 +71,19 @@ impl World<'_> {
         Ok(is_news)
     }
 
+    /// A store writes under one name for as long as it is the same store, and no other store has that name.
+    fn check_identity(&mut self, number: usize, own: ActorRef) -> Result<(), Failure> {
+        let fail = |what: String| Err(Failure::new(Checker::Identity, what));
+        match self.devices[number].actor.replace(own) {
+            Some(before) if before == own => Ok(()),
+            Some(before) => fail(format!("device {number} was {before} and became {own}, though its disk is the same")),
+            None => match (0..self.devices.len()).find(|other| *other != number && self.devices[*other].actor == Some(own)) {
+                Some(other) => fail(format!("devices {other} and {number} both write as {own}")),
+                None => Ok(()),
+            },
+        }
+    }
+
     /// Holds everything that a process shows against the model.
     pub(super) fn look(&mut self, seat: Seat) -> Result<(), Failure> {
         for number in 0..self.namespaces.len() {
@@ -93,11 +107,11 @@ impl World<'_> {
     /// Holds what a process shows at a list or at the map of leaves against the model.
     pub(super) fn check_place(&mut self, seat: Seat, number: usize, place: &'static str) -> Result<(), Failure> {
         let Some(namespace) = self.namespace_at(seat, number) else { return Ok(()) };
-        let may_read = self.setup.devices[seat.device].roles[number].is_some_and(crate::plan::Role::writes);
+        let may_read = self.devices[seat.device].role(number).is_some_and(Role::reads);
         let shown = match read(&namespace, place) {
             Ok(shown) => shown,
             Err(error) if !may_read && error.code() == "PERMISSION_DENIED" => {
-                self.tally.count("a venue was refused a read");
+                self.tally.count("a read without a grant");
                 return Ok(());
             }
             Err(error) if self.is_excused(seat.device, error.code()) => return Ok(()),

@@ -151,7 +151,7 @@ impl World<'_> {
         let connection = self.network.connections.get_mut(&end.connection).expect("it has a session");
         let was_level = std::mem::replace(&mut connection.streams[end.stream].ends[end.side].is_level, is_level);
         let [here, there] = [connection.seats[end.side], connection.seats[1 - end.side]];
-        if !is_level {
+        if !is_level || connection.attack.is_some() {
             return Ok(());
         }
         self.tally.add("syncs", u64::from(!was_level && end.side == 0));
@@ -211,7 +211,7 @@ impl World<'_> {
     fn check_isolation(&self, to: usize, bytes: &[u8]) -> Result<(), Failure> {
         for (number, namespace) in self.namespaces.iter().enumerate() {
             let canary = namespace.canary.as_bytes();
-            let leaks = self.setup.devices[to].roles[number].is_none()
+            let leaks = self.devices[to].roles[number].is_none()
                 && bytes.windows(canary.len()).any(|window| window == canary);
             if leaks {
                 let detail = format!("device {to} was sent bytes of namespace {number}, in which it has no grant");
@@ -330,10 +330,18 @@ impl World<'_> {
             self.note(format_args!("{at:?} refuses {name}: {error}"));
         }
         let refused = |stats: &Stats| stats.refused.values().sum::<u64>();
-        self.tally.add("refused changes and statements", refused(&after) - refused(&before));
-        self.tally.add("parked changes", after.parked - before.parked);
-        self.tally.add("held changes", after.held - before.held);
-        self.tally.add("diverged histories", after.divergences - before.divergences);
+        let fates = [
+            ("applied changes", after.applied - before.applied),
+            ("changes that were known", after.known - before.known),
+            ("parked changes", after.parked - before.parked),
+            ("held changes", after.held - before.held),
+            ("refused changes and statements", refused(&after) - refused(&before)),
+            ("diverged histories", after.divergences - before.divergences),
+        ];
+        for (fate, times) in fates.into_iter().filter(|(_, times)| *times > 0) {
+            self.tally.add(fate, times);
+            self.note(format_args!("{at:?} takes {name}: {times} {fate}"));
+        }
         if is_over {
             self.finish(at);
         }

@@ -10,6 +10,8 @@ pub mod measure;
 pub mod plain;
 pub mod repos;
 
+use std::sync::LazyLock;
+
 /// Milliseconds since 1970 at which every clock of a benchmark starts.
 pub const NOW_MS: u64 = 1_796_000_000_000;
 
@@ -20,7 +22,6 @@ pub const ITEMS: u64 = 1_000;
 /// to nothing.
 pub fn text(n: u64) -> String {
     let mut state = n;
-    let words: Vec<&str> = WORDS.split_whitespace().collect();
     let mut below = |bound: usize| {
         // SplitMix64
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -29,10 +30,12 @@ pub fn text(n: u64) -> String {
         usize::try_from((mixed ^ (mixed >> 31)) % bound as u64).expect("it is below a usize")
     };
     let length = 8 + below(5);
-    (0..length).map(|_| words[below(words.len())]).collect::<Vec<_>>().join(" ")
+    (0..length).map(|_| WORDS[below(WORDS.len())]).collect::<Vec<_>>().join(" ")
 }
 
-const WORDS: &str = "
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| VOCABULARY.split_whitespace().collect());
+
+const VOCABULARY: &str = "
     account address after agenda airport allergic already always anna answer april architecture around asks august aunt
     autumn avoid backup balcony bank batch before begins berlin between bicycle bill birthday blue board book branch bread
     breakfast bridge brief bring brother budget build calendar call car carries cat change charge cheap check child cinema

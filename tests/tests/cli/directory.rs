@@ -14,7 +14,7 @@ fn used() -> Device {
 }
 
 fn set_mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("the mode can be set");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use memlet_tests::{Device, names};
 
 /// The texts of what is recalled.
 fn recalled(device: &Device) -> Vec<String> {
-    device.recall().iter().map(|line| line.split_once(". ").unwrap().1.to_owned()).collect()
+    device.recall().iter().map(|line| line.split_once(". ").expect("a line has a number").1.to_owned()).collect()
 }
 
 #[test]

@@ -4,7 +4,7 @@ use memlet_tests::Device;
 use serde_json::json;
 
 fn recalled(device: &Device) -> String {
-    device.run(["recall", "--json"]).json().as_str().unwrap().to_owned()
+    device.run(["recall", "--json"]).json().as_str().expect("something is recalled").to_owned()
 }
 
 #[test]

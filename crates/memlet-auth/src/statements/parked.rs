@@ -1,56 +1,71 @@
-//! The parking place: well-signed grants whose parent is unknown, bounded per peer and in all.
+//! The parking place: well-signed statements that name an unknown grant, bounded per peer and in all.
 
 use std::collections::BTreeMap;
 
 use memlet_core::id::{GrantId, PublicKey};
 
+use super::StatementId;
 use crate::grant::Grant;
 use crate::keys::VerifyingKey;
 use crate::limits::{PARKED_MAX, PARKED_PER_PEER_MAX};
+use crate::revocation::Revocation;
 
-/// Parked grants by missing parent, then by own id, and how many each peer has left here.
+/// Parked statements by missing grant, then by own id, and how many each peer has left here.
 #[derive(Debug, Default)]
 pub(super) struct Parked {
-    waiting: BTreeMap<GrantId, BTreeMap<GrantId, Waiting>>,
+    waiting: BTreeMap<GrantId, BTreeMap<StatementId, Waiting>>,
     per_peer: BTreeMap<PublicKey, usize>,
 }
 
+/// A parked statement and the peer on whose account it is.
 #[derive(Debug)]
-struct Waiting {
-    grant: Grant,
-    audience: VerifyingKey,
-    peer: PublicKey,
+pub(super) struct Waiting {
+    pub(super) statement: Signed,
+    pub(super) peer: PublicKey,
+}
+
+/// A statement whose signature holds.
+#[derive(Debug)]
+pub(super) enum Signed {
+    /// A grant and the key of its audience.
+    Grant(Grant, VerifyingKey),
+    Revocation(Revocation),
+}
+
+impl Signed {
+    fn id(&self) -> StatementId {
+        match self {
+            Self::Grant(grant, _) => StatementId::Grant(grant.id()),
+            Self::Revocation(revocation) => StatementId::Revocation(revocation.id()),
+        }
+    }
 }
 
 impl Parked {
-    /// Parks a grant on the account of `peer`; says no when there is no room. One that waits already takes no more room.
-    pub(super) fn park(&mut self, parent: GrantId, grant: Grant, audience: VerifyingKey, peer: PublicKey) -> bool {
-        if self.waiting.get(&parent).is_some_and(|children| children.contains_key(&grant.id())) {
+    /// Parks a statement; says no when there is no room. One that waits already takes no more room.
+    pub(super) fn park(&mut self, missing: GrantId, waiting: Waiting) -> bool {
+        let id = waiting.statement.id();
+        if self.waiting.get(&missing).is_some_and(|others| others.contains_key(&id)) {
             return true;
         }
-        let of_peer = self.per_peer.get(&peer).copied().unwrap_or(0);
+        let of_peer = self.per_peer.get(&waiting.peer).copied().unwrap_or(0);
         if of_peer >= PARKED_PER_PEER_MAX || self.len() >= PARKED_MAX {
             return false;
         }
-        self.per_peer.insert(peer, of_peer + 1);
-        self.waiting.entry(parent).or_default().insert(grant.id(), Waiting { grant, audience, peer });
+        self.per_peer.insert(waiting.peer, of_peer + 1);
+        self.waiting.entry(missing).or_default().insert(id, waiting);
         true
     }
 
-    /// Takes out what waits for `parent`, by rising id.
-    pub(super) fn take(&mut self, parent: &GrantId) -> Vec<(Grant, VerifyingKey)> {
-        let children = self.waiting.remove(parent).unwrap_or_default();
-        children
-            .into_values()
-            .map(|Waiting { grant, audience, peer }| {
-                self.release(peer);
-                (grant, audience)
-            })
-            .collect()
+    /// Takes out what waits for `grant`, by rising id, grants first.
+    pub(super) fn take(&mut self, grant: &GrantId) -> Vec<Waiting> {
+        let taken: Vec<Waiting> = self.waiting.remove(grant).unwrap_or_default().into_values().collect();
+        taken.iter().for_each(|waiting| self.release(waiting.peer));
+        taken
     }
 
     fn release(&mut self, peer: PublicKey) {
-        let of_peer = self.per_peer.get_mut(&peer).expect("every parked grant is on its peer's account");
+        let of_peer = self.per_peer.get_mut(&peer).expect("every parked statement is on its peer's account");
         *of_peer -= 1;
         if *of_peer == 0 {
             self.per_peer.remove(&peer);

@@ -8,7 +8,7 @@ use memlet_auth::keys::{Signature, VerifyingKey};
 use memlet_auth::limits::{CHAIN_LINKS_MAX, PARKED_PER_PEER_MAX};
 use memlet_auth::proof::{Exporter, open_proof, verify_open_proof};
 use memlet_auth::stamp::{Arrival, Verdict};
-use memlet_auth::statements::Insertion;
+use memlet_auth::statements::{Insertion, StatementId};
 use memlet_core::codec::{DecodeError, Encode};
 use memlet_core::id::{GrantId, GrantRef, NamespaceId};
 use memlet_core::path::Path;
@@ -181,10 +181,11 @@ fn case_25_an_unknown_parent() {
     let compact = stamp.compact().verify(&world.statements, &arrival(CAROL));
     assert!(matches!(compact, Ok(Verdict::Parked(id)) if id == leaf.id()));
 
-    let added = vec![parent.id(), middle.id(), leaf.id()];
-    assert_eq!(world.insert(&parent), Ok(Insertion::New { added, refused: vec![GrantRefusal::NotTheAudience] }));
+    let added = [parent.id(), middle.id(), leaf.id()].map(StatementId::Grant).to_vec();
+    let refused = vec![GrantRefusal::NotTheAudience.into()];
+    assert_eq!(world.insert(&parent), Ok(Insertion::New { added, refused }));
     assert_eq!(world.statements.parked(), 0);
-    assert_eq!(world.insert(&leaf), Ok(Insertion::Known(leaf.id())));
+    assert_eq!(world.insert(&leaf), Ok(Insertion::Known(StatementId::Grant(leaf.id()))));
     world.verified(&stamp, &arrival(CAROL));
     assert!(world.get(leaf.id()).permits(Write, &path("w/notes")));
 }

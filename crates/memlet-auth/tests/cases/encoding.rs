@@ -116,8 +116,8 @@ fn case_12_another_arity_or_version() {
         assert_eq!(Stamp::parse(&signed_stamp(ALICE, &body)), Err(StampRefusal::Version(version)));
     }
     let mut statement = signed_grant(ROOT, &Items::of_grant().body());
-    statement[1] = 2;
-    World::new().refuses(&statement, &GrantRefusal::Kind(2));
+    statement[1] = 3;
+    World::new().refuses(&statement, &GrantRefusal::Kind(3));
     statement[0] = 0x84;
     World::new().refuses(&statement, &GrantRefusal::Encoding(arity));
 }

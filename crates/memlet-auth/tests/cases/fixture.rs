@@ -3,8 +3,8 @@
 use memlet_auth::grant::{Abilities, Ability, Cap, Grant, GrantBody, Terms};
 use memlet_auth::keys::{Signature, SigningKey};
 use memlet_auth::stamp::{Arrival, Stamp, StampContext, Verdict, VerifiedStamp};
-use memlet_auth::statements::{Insertion, Statements};
-use memlet_auth::{chain::VerifiedGrant, error::GrantRefusal, error::StampRefusal};
+use memlet_auth::statements::{Insertion, StatementId, Statements};
+use memlet_auth::{chain::VerifiedGrant, error::StampRefusal, error::StatementRefusal};
 use memlet_core::codec::{Encode, Writer};
 use memlet_core::id::{Actor, ChangeHash, EpochId, GrantId, NamespaceId, PublicKey, ReplicaId};
 use memlet_core::path::Path;
@@ -63,13 +63,13 @@ impl World {
         Self { statements: Statements::new(namespace()).unwrap() }
     }
 
-    pub(crate) fn insert(&mut self, grant: &Grant) -> Result<Insertion, GrantRefusal> {
+    pub(crate) fn insert(&mut self, grant: &Grant) -> Result<Insertion, StatementRefusal> {
         self.statements.insert(&grant.to_bytes(), public(ALICE))
     }
 
     /// Inserts a grant that must be accepted.
     pub(crate) fn add(&mut self, grant: &Grant) -> GrantId {
-        let added = vec![grant.id()];
+        let added = vec![StatementId::Grant(grant.id())];
         assert_eq!(self.insert(grant), Ok(Insertion::New { added, refused: vec![] }));
         grant.id()
     }
@@ -84,10 +84,14 @@ impl World {
     }
 
     /// Asserts that the statement is refused in this way and leaves no trace.
-    pub(crate) fn refuses(&mut self, statement: &[u8], refusal: &GrantRefusal) {
-        let before = (self.ids(), self.statements.parked());
-        assert_eq!(self.statements.insert(statement, public(ALICE)).as_ref(), Err(refusal));
-        assert_eq!((self.ids(), self.statements.parked()), before);
+    pub(crate) fn refuses<R: Clone + Into<StatementRefusal>>(&mut self, statement: &[u8], refusal: &R) {
+        let before = (self.statement_ids(), self.statements.parked());
+        assert_eq!(self.statements.insert(statement, public(ALICE)), Err(refusal.clone().into()));
+        assert_eq!((self.statement_ids(), self.statements.parked()), before);
+    }
+
+    pub(crate) fn statement_ids(&self) -> Vec<StatementId> {
+        self.statements.parents_first().map(|statement| statement.id()).collect()
     }
 
     pub(crate) fn ids(&self) -> Vec<GrantId> {

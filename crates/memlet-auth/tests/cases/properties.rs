@@ -2,7 +2,7 @@
 
 use memlet_auth::grant::{Abilities, Ability, Cap, Grant, Terms};
 use memlet_auth::stamp::Stamp;
-use memlet_auth::statements::Statements;
+use memlet_auth::statements::{StatementId, Statements};
 use memlet_core::id::GrantId;
 use memlet_core::path::Path;
 use proptest::prelude::*;
@@ -99,7 +99,7 @@ proptest! {
         for grant in sign(&chain) {
             world.add(&grant);
         }
-        let leaf = world.statements.parents_first().last().unwrap();
+        let leaf = world.statements.iter().max_by_key(|grant| grant.links()).unwrap();
         let (last, above) = chain.split_last().unwrap();
         for (path, ability) in paths.iter().flat_map(|path| Ability::ALL.map(|ability| (path, ability))) {
             // the last link gives it, and every link above gives it and may pass on there
@@ -129,8 +129,8 @@ proptest! {
             prop_assert!(world.insert(&grants[index]).is_ok());
         }
         let mut expected: Vec<GrantId> = grants.iter().map(Grant::id).collect();
-        let sent: Vec<GrantId> = world.statements.parents_first().map(|grant| grant.id()).collect();
-        prop_assert_eq!(sent, expected.clone());
+        let sent: Vec<StatementId> = expected.iter().copied().map(StatementId::Grant).collect();
+        prop_assert_eq!(world.statement_ids(), sent);
         expected.sort();
         prop_assert_eq!(world.ids(), expected);
         prop_assert_eq!(world.statements.parked(), 0);

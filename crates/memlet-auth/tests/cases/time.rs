@@ -23,19 +23,19 @@ fn world_within(not_before: u64, expires: Option<u64>) -> (World, GrantId) {
 #[test]
 fn case_43_an_expired_grant_allows_no_request() {
     let (world, grant) = world_within(0, Some(NOW));
-    let (grant, at) = (world.get(grant), path("w/notes"));
-    assert_eq!(grant.check_request(Write, &at, NOW * SECOND), Ok(()));
+    let (grant, at, none) = (world.get(grant), path("w/notes"), world.statements.revoked());
+    assert_eq!(grant.check_request(Write, &at, NOW * SECOND, none), Ok(()));
     let denied = Err(Denied { ability: Write, path: at.clone() });
-    assert_eq!(grant.check_request(Write, &at, NOW * SECOND + 1), denied);
+    assert_eq!(grant.check_request(Write, &at, NOW * SECOND + 1, none), denied);
 }
 
 #[test]
 fn case_44_a_grant_allows_nothing_before_its_time() {
     let (world, grant) = world_within(NOW, None);
-    let (grant, at) = (world.get(grant), path("w/notes"));
+    let (grant, at, none) = (world.get(grant), path("w/notes"), world.statements.revoked());
     let denied = Err(Denied { ability: Write, path: at.clone() });
-    assert_eq!(grant.check_request(Write, &at, NOW * SECOND - 1), denied);
-    assert_eq!(grant.check_request(Write, &at, NOW * SECOND), Ok(()));
+    assert_eq!(grant.check_request(Write, &at, NOW * SECOND - 1, none), denied);
+    assert_eq!(grant.check_request(Write, &at, NOW * SECOND, none), Ok(()));
 }
 
 #[test]

@@ -128,7 +128,7 @@ impl Record {
             Map::Cells => Self::Cell(written_path(key)?, Generation::from_cbor(bytes)?),
             Map::Bodies => match key.strip_suffix('!') {
                 Some(key) => Self::Rewrite(read_dot(key)?, Body::from_cbor(bytes)?),
-                None => Self::Run(read_dot(key)?, Run::from_cbor(bytes)?),
+                None => read_run(read_dot(key)?, Run::from_cbor(bytes)?)?,
             },
             Map::Files => return Err(DecodeError::Invalid("record in files")),
         };
@@ -136,6 +136,14 @@ impl Record {
             return Err(DecodeError::NotDeterministic);
         }
         Ok(record)
+    }
+}
+
+/// A run whose dots are numbers all of them, and the one behind them too.
+fn read_run(first: Dot, run: Run) -> Result<Record, DecodeError> {
+    match first.counter.checked_add(run.0.len() as u64) {
+        Some(_) => Ok(Record::Run(first, run)),
+        None => Err(DecodeError::Invalid("dot")),
     }
 }
 

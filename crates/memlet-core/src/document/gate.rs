@@ -9,6 +9,7 @@ use crate::body::Body;
 use crate::clock::Clock;
 use crate::document::change::{OpId, Parsed, Write};
 use crate::document::format::{Binding, Record};
+use crate::document::history;
 use crate::dots::{DotRun, DotSet, to_runs};
 use crate::generation::Generation;
 use crate::hlc::Hlc;
@@ -60,9 +61,17 @@ pub(super) trait Past {
     fn binding(&self, change: &Parsed) -> Option<Binding>;
 }
 
-/// Holds `change`, made under `grant`, against its past, in which every dot of `clock` had been seen.
-pub(super) fn check(change: &Parsed, grant: &GrantId, clock: &Clock, past: &dyn Past) -> Result<Effects, Refusal> {
+/// Holds `change`, made under `grant`, against its past: what its author had seen, and what stood there then.
+pub(super) fn check(
+    change: &Parsed,
+    grant: &GrantId,
+    seen: &history::Past,
+    past: &dyn Past,
+) -> Result<Effects, Refusal> {
     let claim = |what| Err(Refusal::Claim(what));
+    if change.latest_hlc() > seen.hlc.latest_after(change.ticks()) {
+        return claim("a time past the year 2200 that its past does not know");
+    }
     let own = change.actor.replica;
     let binding = check_binding(change, grant, past)?;
     let provenance = (binding.grant != *grant).then(|| grant.short());
@@ -85,8 +94,8 @@ pub(super) fn check(change: &Parsed, grant: &GrantId, clock: &Clock, past: &dyn 
             fresh_count += dots.len;
         }
     }
-    let next = clock.get(&own) + 1;
-    let mut seen = clock.clone();
+    let next = seen.clock.get(&own) + 1;
+    let mut seen = seen.clock.clone();
     seen.raise(own, next - 1 + fresh_count);
     if (next..next + fresh_count).any(|counter| !fresh.contains(&Dot { replica: own, counter })) {
         return claim("dots that do not follow the last one of its replica");
@@ -230,6 +239,16 @@ impl Parsed {
             _ => None,
         });
         runs.max()
+    }
+
+    /// How many values with a time of their own the change writes.
+    fn ticks(&self) -> u64 {
+        let ticks = self.writes.iter().map(|write| match &write.record {
+            Record::Replica(..) => 0,
+            Record::Run(_, run) => run.0.len() as u64,
+            Record::List(..) | Record::Cell(..) | Record::Rewrite(..) => 1,
+        });
+        ticks.sum()
     }
 
     /// The latest time in anything the change writes.

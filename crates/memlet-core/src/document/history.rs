@@ -32,19 +32,23 @@ struct Entry {
     max_op: u64,
     /// Every dot in the causal past of the change, its own included.
     clock: Clock,
+    /// The latest time in that past, its own included.
+    hlc: Hlc,
 }
 
 /// What the dependencies of a change amount to.
 pub(super) struct Past {
     /// Every dot its writer can have seen.
     pub(super) clock: Clock,
+    /// The latest time in it.
+    pub(super) hlc: Hlc,
     /// The highest operation counter in it.
     pub(super) max_op: u64,
 }
 
 impl History {
     pub(super) fn new(genesis: &Genesis) -> Self {
-        let entry = Entry { max_op: GENESIS_OPS, clock: Clock::default() };
+        let entry = Entry { max_op: GENESIS_OPS, clock: Clock::default(), hlc: Hlc::default() };
         Self {
             entries: BTreeMap::from([(genesis.hash, entry)]),
             heads: BTreeSet::from([genesis.hash]),
@@ -56,10 +60,11 @@ impl History {
 
     /// The past that `deps` fix; none if one of them is unknown here.
     pub(super) fn past(&self, deps: &[ChangeHash]) -> Option<Past> {
-        let mut past = Past { clock: Clock::default(), max_op: 0 };
+        let mut past = Past { clock: Clock::default(), hlc: Hlc::default(), max_op: 0 };
         for hash in deps {
             let entry = self.entries.get(hash)?;
             past.clock.join(&entry.clock);
+            past.hlc = past.hlc.max(entry.hlc);
             past.max_op = past.max_op.max(entry.max_op);
         }
         Some(past)
@@ -94,18 +99,19 @@ impl History {
 
     /// Records a change whose dependencies are all known.
     pub(super) fn push(&mut self, change: &Parsed) {
-        let Past { mut clock, .. } =
+        let Past { mut clock, hlc, .. } =
             self.past(&change.deps).expect("the dependencies of a change are known before it is applied");
         if let Some(last) = change.last_new_dot() {
             clock.raise(last.replica, last.counter);
         }
         self.clock.join(&clock);
-        self.hlc = self.hlc.max(change.latest_hlc());
+        let hlc = hlc.max(change.latest_hlc());
+        self.hlc = self.hlc.max(hlc);
         for hash in &change.deps {
             self.heads.remove(hash);
         }
         self.heads.insert(change.hash);
         self.tips.insert(change.actor, Tip { seq: change.seq, hash: change.hash });
-        self.entries.insert(change.hash, Entry { max_op: change.max_op(), clock });
+        self.entries.insert(change.hash, Entry { max_op: change.max_op(), clock, hlc });
     }
 }

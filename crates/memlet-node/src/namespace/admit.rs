@@ -188,13 +188,13 @@ impl Namespace {
                 match open.add_statement(write, statement, peer) {
                     Ok(Insertion::New { added, refused }) => {
                         is_news = true;
-                        admission.held.extend(added.iter().map(StatementRef::of_grant));
+                        admission.held.extend(added.iter().map(StatementRef::of));
                         admission.refused.extend(refused.iter().map(|refusal| refusal.code()));
                     }
-                    Ok(Insertion::Known(id)) => admission.held.push(StatementRef::of_grant(&id)),
+                    Ok(Insertion::Known(id)) => admission.held.push(StatementRef::of(&id)),
                     Ok(Insertion::Parked(_)) => admission.parked += 1,
                     Ok(Insertion::Dropped(_)) => admission.refused.push("WAITING_FULL"),
-                    Err(NodeError::Grant(refusal)) => admission.refused.push(refusal.code()),
+                    Err(NodeError::Statement(refusal)) => admission.refused.push(refusal.code()),
                     Err(error) => return Err(error),
                 }
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use memlet_auth::chain::VerifiedGrant;
 use memlet_auth::grant::Ability;
+use memlet_auth::revoked::Revoked;
 use memlet_core::document::Author;
 use memlet_core::id::{GrantId, NamespaceId, PublicKey};
 use memlet_core::path::Path;
@@ -21,13 +22,15 @@ use crate::ops::{self, Authority, Code, Mutation, OpError, Operation, REQUEST_KE
 /// The caller of one operation: its grant, if it has one that holds now.
 pub(super) struct Standing {
     grant: Option<Arc<VerifiedGrant>>,
+    revoked: Arc<Revoked>,
     agent: Option<PublicKey>,
     now_ms: u64,
 }
 
 impl Authority for Standing {
     fn permits(&self, ability: Ability, path: &Path) -> bool {
-        self.grant.as_ref().is_some_and(|grant| grant.check_request(ability, path, self.now_ms).is_ok())
+        let allows = |grant: &Arc<VerifiedGrant>| grant.check_request(ability, path, self.now_ms, &self.revoked).is_ok();
+        self.grant.as_ref().is_some_and(allows)
     }
 
     fn agent(&self) -> Option<PublicKey> {
@@ -98,7 +101,7 @@ impl Namespace {
                 (open.statements.get(&agent.grant).filter(|grant| grant.audience() == key), Some(key))
             }
         };
-        Standing { grant: grant.cloned(), agent, now_ms }
+        Standing { grant: grant.cloned(), revoked: Arc::clone(open.statements.revoked()), agent, now_ms }
     }
 }
 

@@ -38,7 +38,10 @@ impl Decode for StoredChange {
 /// How many entries a log has.
 pub(super) fn len(read: &dyn Read, id: NamespaceId, table: Table) -> Result<u64, NodeError> {
     match read.last(Scope::Namespace(id), table)? {
-        Some((key, _)) => Ok(position(&key)? + 1),
+        Some((key, _)) => {
+            let last = position(&key)?;
+            last.checked_add(1).ok_or_else(|| NodeError::Damaged("a log has no room behind its last entry".into()))
+        }
         None => Ok(0),
     }
 }

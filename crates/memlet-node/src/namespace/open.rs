@@ -90,8 +90,8 @@ impl Open {
         let insertion = self.statements.insert(statement, peer)?;
         if let Insertion::New { added, .. } = &insertion {
             for id in added {
-                let grant = self.statements.get(id).expect("what was added is there").grant().to_bytes();
-                log::append(write, Table::Statements, self.statements_len, &grant)?;
+                let added = self.statements.statement(id).expect("what was added is there").to_bytes();
+                log::append(write, Table::Statements, self.statements_len, &added)?;
                 self.statements_len += 1;
             }
         }
@@ -103,7 +103,7 @@ impl Open {
         self.statements
             .iter()
             .filter(|grant| grant.audience() == *device)
-            .filter(|grant| grant.check_request(Ability::Sync, &Path::ROOT, now_ms).is_ok())
+            .filter(|grant| grant.check_request(Ability::Sync, &Path::ROOT, now_ms, self.statements.revoked()).is_ok())
             .min_by_key(|grant| (grant.links(), grant.id()))
     }
 }

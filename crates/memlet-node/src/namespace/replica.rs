@@ -138,7 +138,7 @@ impl Replica for NamespaceReplica {
     fn state(&self) -> Result<State, Fault> {
         let state = self.0.with_current(|open| {
             let (number, id) = open.document.epoch();
-            let statements = open.statements.iter().map(|grant| StatementRef::of_grant(&grant.id())).collect();
+            let statements = open.statements.parents_first().map(|held| StatementRef::of(&held.id())).collect();
             Ok(State { epoch: Epoch { number, id }, clock: open.index.clock(), statements })
         });
         state.map_err(Fault::new)
@@ -158,9 +158,9 @@ impl Replica for NamespaceReplica {
         items_max: usize,
     ) -> Result<Vec<(StatementRef, Vec<u8>)>, Fault> {
         let beyond = self.0.with_current(|open| {
-            let named = open.statements.parents_first().map(|grant| (StatementRef::of_grant(&grant.id()), grant));
+            let named = open.statements.parents_first().map(|held| (StatementRef::of(&held.id()), held));
             let missing = named.filter(|(name, _)| !known.contains(name)).take(items_max);
-            Ok(missing.map(|(name, grant)| (name, grant.grant().to_bytes())).collect())
+            Ok(missing.map(|(name, held)| (name, held.to_bytes())).collect())
         });
         beyond.map_err(Fault::new)
     }

@@ -21,6 +21,9 @@ use crate::running::{Running, receive};
 /// How long an invite can be used.
 pub const INVITE_VALID: Duration = Duration::from_secs(600);
 
+/// How long a device that has joined may take to come back for what was written while it synced.
+const AFTERTHOUGHT: Duration = Duration::from_secs(5);
+
 /// Into what, and as what, a device is invited.
 pub struct InviteOptions {
     /// What this device calls itself.
@@ -48,7 +51,7 @@ pub struct Invitation {
 pub struct Joined {
     /// Its key.
     pub device: PublicKey,
-    /// Whether it and this device were seen to hold the same before the invite's time was over.
+    /// Whether it and this device were seen to hold the same. If not, it left early, or somebody wrote while it synced.
     pub level: bool,
 }
 
@@ -134,9 +137,15 @@ impl Invitation {
                     guests.spawn(receive(self.running.local.clone(), connection, Some(self.door.clone())));
                 }
                 Some(Ok((device, outcomes))) = guests.join_next() => {
-                    let level = matches!(outcomes.get(&self.invite.namespace), Some(Ok(outcome)) if outcome.level);
-                    if level && self.door.joined() == Some(device) {
-                        break Ok(Joined { device, level });
+                    if self.door.joined() == Some(device)
+                        && let Some(Ok(outcome)) = outcomes.get(&self.invite.namespace)
+                        && outcome.code == CloseCode::Done
+                    {
+                        if outcome.level {
+                            break Ok(Joined { device, level: true });
+                        }
+                        // Somebody wrote meanwhile. The other side may come back for that, or not know of it.
+                        self.until = self.until.min(Instant::now() + AFTERTHOUGHT);
                     }
                 }
                 () = sleep_until(self.until) => {

@@ -89,7 +89,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let dir = base.path().join("home");
         assert!(Home::examine(&dir).unwrap().is_none());
-        Home::open_or_create(&dir).unwrap().create_namespace().unwrap();
+        Home::open_or_create(&dir).unwrap().namespace_or_begin().unwrap();
         assert_eq!(Home::examine(&dir).unwrap().unwrap().len(), 5);
         assert!(found(&dir).is_empty());
 

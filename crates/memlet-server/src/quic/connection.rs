@@ -10,6 +10,7 @@ use memlet_core::id::PublicKey;
 use memlet_sync::code::CloseCode;
 
 use crate::quic::admission::Place;
+use crate::quic::config::EXPORTER_LABEL;
 use crate::quic::error::{Ended, quic_code};
 use crate::quic::identity::peer_of;
 use crate::quic::stream::FrameStream;
@@ -30,7 +31,7 @@ struct Inner {
 impl Connection {
     /// Takes over a connection whose handshake is complete; none if the peer has shown no usable key.
     pub(crate) fn new(quic: quinn::Connection, place: Option<Place>) -> Option<Self> {
-        let peer = peer_of(&quic)?;
+        let peer = peer_of(quic.peer_identity())?;
         let mut exported = [0; 32];
         quic.export_keying_material(&mut exported, EXPORTER_LABEL, &[]).ok()?;
         Some(Self(Arc::new(Inner { quic, peer, exporter: Exporter(exported), _place: place })))
@@ -79,6 +80,3 @@ impl Connection {
         self.0.quic.closed().await.into()
     }
 }
-
-/// The label of the exported keying material.
-const EXPORTER_LABEL: &[u8] = b"memlet/1 exporter";

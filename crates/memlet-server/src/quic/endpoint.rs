@@ -1,6 +1,6 @@
 //! The sockets of a node: where it listens, how it dials, and whom it lets in.
 //!
-//! Whatever QUIC leaves open is bounded here: memory by the flow control windows, peers by [`admission`](super::admission),
+//! Whatever QUIC leaves open is bounded: memory by its [`config`](super::config), peers by [`admission`](super::admission),
 //! silence by timeouts. A handshake runs in its own task, so a slow or hostile one delays nobody.
 
 use std::io;
@@ -10,20 +10,18 @@ use std::time::Duration;
 
 use memlet_core::id::PublicKey;
 use memlet_sync::code::CloseCode;
-use quinn::{
-    ClientConfig, ConnectionError, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig, TransportErrorCode,
-    VarInt,
-};
-use socket2::{Domain, Protocol, Socket, Type};
+use quinn::{ConnectionError, EndpointConfig, ServerConfig, TokioRuntime, TransportErrorCode};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::quic::address::announced;
 use crate::quic::admission::{Admission, ConnectionLimits, Place, Verdict};
+use crate::quic::config::{SERVER_NAME, client_config, server_config};
 use crate::quic::connection::Connection;
 use crate::quic::error::{BindError, DialError, Ended, quic_code};
 use crate::quic::identity::{Identity, PeerCheck};
+use crate::quic::sockets::{Sockets, SystemSockets};
 
 /// How an endpoint behaves.
 #[derive(Clone, Debug)]
@@ -36,6 +34,8 @@ pub struct EndpointOptions {
     pub handshake: Duration,
     /// How many peers are let in.
     pub connections: ConnectionLimits,
+    /// Where the sockets come from.
+    pub sockets: Arc<dyn Sockets>,
 }
 
 impl Default for EndpointOptions {
@@ -45,6 +45,7 @@ impl Default for EndpointOptions {
             idle: Duration::from_secs(15),
             handshake: Duration::from_secs(5),
             connections: ConnectionLimits::default(),
+            sockets: Arc::new(SystemSockets),
         }
     }
 }
@@ -54,18 +55,17 @@ impl Default for EndpointOptions {
 /// Call [`Endpoint::bind`] inside a tokio runtime, take what comes in from its [`Incoming`], [`Endpoint::dial`] whom you
 /// like, then [`Endpoint::stop`] and [`Endpoint::close`].
 #[derive(Clone)]
-pub struct Endpoint(Arc<Sockets>);
+pub struct Endpoint(Arc<Inner>);
 
-struct Sockets {
+struct Inner {
     identity: Identity,
+    options: EndpointOptions,
     listeners: Vec<quinn::Endpoint>,
     // Bound to no interface, because a socket that listens on one cannot reach the others.
     dialer_v4: Option<quinn::Endpoint>,
     dialer_v6: Option<quinn::Endpoint>,
     admission: Admission,
     on_refusal: Box<dyn Fn(&'static str) + Send + Sync>,
-    transport: Arc<TransportConfig>,
-    handshake: Duration,
 }
 
 impl Endpoint {
@@ -83,19 +83,19 @@ impl Endpoint {
         on_refusal: impl Fn(&'static str) + Send + Sync + 'static,
     ) -> Result<(Self, Incoming), BindError> {
         let server = server_config(&identity, options);
+        let socket = |address, server| socket(&*options.sockets, address, server);
         let bind = |address| socket(address, Some(server.clone())).map_err(|source| BindError { address, source });
         let listeners = options.listen.iter().map(|address| bind(*address)).collect::<Result<Vec<_>, _>>()?;
 
         let (sender, established) = mpsc::channel(INCOMING_MAX);
-        let endpoint = Self(Arc::new(Sockets {
+        let endpoint = Self(Arc::new(Inner {
             identity,
+            options: options.clone(),
             listeners,
             dialer_v4: socket((Ipv4Addr::UNSPECIFIED, 0).into(), None).ok(),
             dialer_v6: socket((Ipv6Addr::UNSPECIFIED, 0).into(), None).ok(),
             admission: Admission::new(options.connections),
             on_refusal: Box::new(on_refusal),
-            transport: Arc::new(transport(options.idle, Some(options.idle / 3))),
-            handshake: options.handshake,
         }));
         for listener in &endpoint.0.listeners {
             tokio::spawn(endpoint.clone().let_in(listener.clone(), sender.clone()));
@@ -124,17 +124,16 @@ impl Endpoint {
     /// # Errors
     /// Another device answers, nobody does in time, or the peer declines; see [`DialError`].
     pub async fn dial(&self, address: SocketAddr, expected: Option<PublicKey>) -> Result<Connection, DialError> {
-        let sockets = &self.0;
-        let socket = if address.is_ipv4() { &sockets.dialer_v4 } else { &sockets.dialer_v6 };
+        let Inner { identity, options, .. } = &*self.0;
+        let socket = if address.is_ipv4() { &self.0.dialer_v4 } else { &self.0.dialer_v6 };
         let no_route = |reason: String| DialError::Route { address, reason };
         let socket = socket.as_ref().ok_or_else(|| no_route("no socket of this address family".into()))?;
         let check = Arc::new(PeerCheck::expecting(expected));
-        let mut config = ClientConfig::new(Arc::new(sockets.identity.client_config(check.clone())));
-        config.transport_config(sockets.transport.clone());
+        let config = client_config(identity, check.clone(), options);
 
         let connecting =
             socket.connect_with(config, address, SERVER_NAME).map_err(|error| no_route(error.to_string()))?;
-        match timeout(sockets.handshake, connecting).await {
+        match timeout(options.handshake, connecting).await {
             Err(_) => Err(DialError::NoAnswer(address)),
             Ok(Ok(connection)) => Connection::new(connection, None)
                 .ok_or_else(|| DialError::Handshake { address, reason: "the peer showed no key".into() }),
@@ -193,7 +192,7 @@ impl Endpoint {
 
     async fn shake_hands(self, incoming: quinn::Incoming, place: Place, established: mpsc::Sender<Connection>) {
         let on_refusal = &self.0.on_refusal;
-        match timeout(self.0.handshake, incoming.into_future()).await {
+        match timeout(self.0.options.handshake, incoming.into_future()).await {
             Ok(Ok(connection)) => match Connection::new(connection, Some(place)) {
                 // nobody waits for peers any more once the node stops
                 Some(connection) => drop(established.send(connection).await),
@@ -224,39 +223,9 @@ impl Drop for Incoming {
     }
 }
 
-/// A socket of one address family, so that an IPv4 and an IPv6 socket can have the same port on any system.
-fn socket(address: SocketAddr, server: Option<ServerConfig>) -> io::Result<quinn::Endpoint> {
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
-    if address.is_ipv6() {
-        socket.set_only_v6(true)?;
-    }
-    socket.bind(&address.into())?;
-    quinn::Endpoint::new(EndpointConfig::default(), server, socket.into(), Arc::new(TokioRuntime))
-}
-
-fn server_config(identity: &Identity, options: &EndpointOptions) -> ServerConfig {
-    let mut config = ServerConfig::with_crypto(Arc::new(identity.server_config()));
-    config
-        .transport_config(Arc::new(transport(options.idle, None)))
-        .max_incoming(options.connections.total_max)
-        .incoming_buffer_size(KNOCKING_BYTES_MAX)
-        .incoming_buffer_size_total(KNOCKING_TOTAL_BYTES_MAX);
-    config
-}
-
-/// The transport of both sides. Only the dialling side keeps the connection alive, because only it knows that it wants to.
-fn transport(idle: Duration, keep_alive: Option<Duration>) -> TransportConfig {
-    let mut config = TransportConfig::default();
-    config
-        .receive_window(VarInt::from_u32(CONNECTION_WINDOW_BYTES))
-        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW_BYTES))
-        .send_window(SEND_WINDOW_BYTES)
-        .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS_MAX))
-        .max_concurrent_uni_streams(VarInt::from_u32(0))
-        .datagram_receive_buffer_size(None)
-        .max_idle_timeout(Some(idle.try_into().expect("an idle timeout of less than 2^62 milliseconds")))
-        .keep_alive_interval(keep_alive);
-    config
+fn socket(sockets: &dyn Sockets, address: SocketAddr, server: Option<ServerConfig>) -> io::Result<quinn::Endpoint> {
+    let (config, runtime) = (EndpointConfig::default(), Arc::new(TokioRuntime));
+    quinn::Endpoint::new_with_abstract_socket(config, server, sockets.bind(address)?, runtime)
 }
 
 fn dial_error(address: SocketAddr, error: ConnectionError) -> DialError {
@@ -278,22 +247,7 @@ fn dial_error(address: SocketAddr, error: ConnectionError) -> DialError {
 
 /// TLS alert `no_application_protocol` (RFC 7301, section 3.2).
 const NO_PROTOCOL_ALERT: u8 = 120;
-/// What quinn asks for and nobody sees: no server name is sent.
-const SERVER_NAME: &str = "memlet";
-/// Bidirectional streams a peer may have open; a further one waits.
-const STREAMS_MAX: u32 = 64;
-/// Bytes a peer may have in flight to us on one connection.
-const CONNECTION_WINDOW_BYTES: u32 = 8 << 20;
-/// Bytes a peer may have in flight to us on one stream.
-const STREAM_WINDOW_BYTES: u32 = 1 << 20;
-/// Bytes kept for one connection until its peer has acknowledged them: what a slow peer can hold here.
-const SEND_WINDOW_BYTES: u64 = 2 << 20;
-/// Bytes buffered for one peer that knocks and for all of them, before they are judged.
-const KNOCKING_BYTES_MAX: u64 = 64 << 10;
-const KNOCKING_TOTAL_BYTES_MAX: u64 = 4 << 20;
 /// How long peers may take to hear that a node has hung up.
 const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
 /// Established peers that wait to be taken from [`Incoming`].
 const INCOMING_MAX: usize = 64;
-
-const _: () = assert!(STREAM_WINDOW_BYTES <= CONNECTION_WINDOW_BYTES);

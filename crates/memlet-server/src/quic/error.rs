@@ -144,11 +144,11 @@ impl From<ConnectionError> for Ended {
 }
 
 /// A close code as QUIC carries it.
-pub(crate) fn quic_code(code: CloseCode) -> VarInt {
+pub fn quic_code(code: CloseCode) -> VarInt {
     VarInt::from_u32(code.number().into())
 }
 
 /// The close code of a number that QUIC carried. Numbers beyond the table's width read as its highest, which is no code.
-pub(crate) fn close_code(number: VarInt) -> CloseCode {
+pub fn close_code(number: VarInt) -> CloseCode {
     CloseCode::from_number(u16::try_from(number.into_inner()).unwrap_or(u16::MAX))
 }

@@ -4,6 +4,7 @@
 //! Ed25519 `SubjectPublicKeyInfo` (RFC 8410, section 4), and proves in the handshake that it holds the private half. So a
 //! peer is named by its key, and whoever answers at an address is told apart from whom we meant to reach.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -39,10 +40,16 @@ pub struct Identity {
 impl Identity {
     /// The identity of a device key.
     pub fn new(device: SigningKey) -> Self {
+        Self::with_provider(device, ring::default_provider())
+    }
+
+    /// As [`Identity::new`], with cryptography from `provider`, which must have the cipher suites of TLS 1.3: a simulation
+    /// puts its own randomness into it.
+    pub fn with_provider(device: SigningKey, provider: CryptoProvider) -> Self {
         let public = device.public();
         let shown = CertificateDer::from(spki(&public));
         let certified = CertifiedKey::new(vec![shown], Arc::new(DeviceKey(device)));
-        Self { device: public, certified: Arc::new(certified), provider: Arc::new(ring::default_provider()) }
+        Self { device: public, certified: Arc::new(certified), provider: Arc::new(provider) }
     }
 
     /// The public key that peers know this device by.
@@ -54,7 +61,7 @@ impl Identity {
     pub(crate) fn server_config(&self) -> QuicServerConfig {
         let mut config = ServerConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(&[&TLS13])
-            .expect("ring implements TLS 1.3")
+            .expect("the provider implements TLS 1.3")
             .with_client_cert_verifier(Arc::new(PeerCheck::default()))
             .with_cert_resolver(Arc::new(rustls::server::AlwaysResolvesServerRawPublicKeys::new(
                 self.certified.clone(),
@@ -64,14 +71,14 @@ impl Identity {
         config.session_storage = Arc::new(rustls::server::NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         config.max_early_data_size = 0;
-        config.try_into().expect("ring implements the cipher suite of QUIC's first packets")
+        config.try_into().expect("the provider implements the cipher suite of QUIC's first packets")
     }
 
     /// The TLS side that dials, letting `check` decide whether the right peer answered.
     pub(crate) fn client_config(&self, check: Arc<PeerCheck>) -> QuicClientConfig {
         let mut config = ClientConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(&[&TLS13])
-            .expect("ring implements TLS 1.3")
+            .expect("the provider implements TLS 1.3")
             .dangerous()
             .with_custom_certificate_verifier(check)
             .with_client_cert_resolver(Arc::new(rustls::client::AlwaysResolvesClientRawPublicKeys::new(
@@ -81,7 +88,7 @@ impl Identity {
         config.enable_sni = false;
         config.resumption = Resumption::disabled();
         config.enable_early_data = false;
-        config.try_into().expect("ring implements the cipher suite of QUIC's first packets")
+        config.try_into().expect("the provider implements the cipher suite of QUIC's first packets")
     }
 }
 
@@ -91,27 +98,27 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// The key that the other end of an established connection has proved to hold.
-pub(crate) fn peer_of(connection: &quinn::Connection) -> Option<PublicKey> {
-    let shown = connection.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+/// The key that the other end of an established connection has proved to hold, from what QUIC calls the peer's identity.
+pub fn peer_of(identity: Option<Box<dyn Any>>) -> Option<PublicKey> {
+    let shown = identity?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
     Some(key_of(shown.first()?).ok()?.public())
 }
 
 /// Judges the key that a peer shows in the handshake, by the one rule of `memlet-auth` for keys and signatures.
 #[derive(Default, Debug)]
-pub(crate) struct PeerCheck {
+pub struct PeerCheck {
     expected: Option<PublicKey>,
     stranger: OnceLock<PublicKey>,
 }
 
 impl PeerCheck {
     /// Accepts `expected` alone, or any usable key if there is none.
-    pub(crate) fn expecting(expected: Option<PublicKey>) -> Self {
+    pub fn expecting(expected: Option<PublicKey>) -> Self {
         Self { expected, stranger: OnceLock::new() }
     }
 
     /// The key of another peer that answered, once it has. The handshake ends before we show that peer our own.
-    pub(crate) fn stranger(&self) -> Option<PublicKey> {
+    pub fn stranger(&self) -> Option<PublicKey> {
         self.stranger.get().copied()
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memlet_core::id::{NamespaceId, PublicKey};
 use memlet_node::{Caller, Environment, Node, Role};
 use memlet_server::quic::{EndpointOptions, Identity};
-use memlet_server::{PeerAddress, PeerSync, ServeOptions, Server, sync_once};
+use memlet_server::{PeerAddress, PeerSync, ServeOptions, Server, SyncWith, sync_once};
 use memlet_store::MemoryDisk;
 use memlet_sync::name::{Address, DeviceName};
 use serde_json::json;
@@ -121,7 +121,7 @@ impl Device {
     /// One sync with the servers.
     pub(crate) async fn sync(&self, servers: &[&Serving]) -> Vec<PeerSync> {
         let peers = servers.iter().map(|server| server.peer()).collect();
-        within(sync_once(self.node.clone(), self.identity(), name(), peers)).await.unwrap()
+        within(sync_once(self.node.clone(), self.identity(), name(), SyncWith::All(peers))).await.unwrap()
     }
 }
 

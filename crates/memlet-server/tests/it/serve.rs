@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use memlet_node::Role;
+use memlet_server::SyncWith;
 use memlet_sync::code::CloseCode;
 use tokio::time::Instant;
 
@@ -141,7 +142,7 @@ async fn a_node_that_is_not_there_is_told_apart_from_one_that_refuses() {
     let a_serves = a.serve(vec![]);
     let mut impostor = a_serves.peer();
     impostor.device = Device::new(5).key();
-    let sync = memlet_server::sync_once(b.node.clone(), b.identity(), crate::device::name(), vec![impostor]);
+    let sync = memlet_server::sync_once(b.node.clone(), b.identity(), crate::device::name(), SyncWith::Only(impostor));
     let syncs = within(sync).await.unwrap();
     assert_eq!(syncs[0].namespaces.as_ref().unwrap_err().code(), "PEER_KEY_MISMATCH");
 }

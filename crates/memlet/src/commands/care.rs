@@ -73,9 +73,9 @@ pub(super) fn doctor(context: &Context) -> Result<(), Failure> {
     let checks = Home::examine(&dir)?.ok_or_else(|| Failure::NoMemory(dir.clone()))?;
     let found = checks.iter().filter(|check| check.outcome.is_err()).count();
     let output = json!({"ok": found == 0, "checks": checks.iter().map(row).collect::<Vec<_>>()});
-    context.output.result(&output, |_| {
-        checks.iter().map(|check| line(context.output, check)).collect::<Vec<_>>().join("\n")
-    })?;
+    context
+        .output
+        .result(&output, |_| checks.iter().map(|check| line(context.output, check)).collect::<Vec<_>>().join("\n"))?;
     if found == 0 { Ok(()) } else { Err(Failure::Damage { found, checked: checks.len(), dir }) }
 }
 

@@ -65,7 +65,8 @@ async fn play(story: &mut Story, laptop: &Device, phone: &Device, tablet: &Devic
     story.scene("The phone forgets, and syncs with the laptop")?;
     story.shows(phone.forget("Lives in Lisbon")?)?;
     story.states("one exchange brings them level", phone.sync(laptop).await?)?;
-    story.states("it is gone from both", !phone.recall()?.contains("Lisbon") && !laptop.recall()?.contains("Lisbon"))?;
+    story
+        .states("it is gone from both", !phone.recall()?.contains("Lisbon") && !laptop.recall()?.contains("Lisbon"))?;
 
     story.scene("The tablet returns late, with its old copy and an edit of its own")?;
     story.shows(tablet.remember("Learns Portuguese")?)?;
@@ -79,12 +80,16 @@ async fn play(story: &mut Story, laptop: &Device, phone: &Device, tablet: &Devic
         recalled.push(device.recall()?);
     }
     story.states("all three recall the same", recalled.iter().all(|one| *one == recalled[0]))?;
-    story.states("what was forgotten has not come back anywhere", recalled.iter().all(|one| !one.contains("Lisbon")))?;
+    story
+        .states("what was forgotten has not come back anywhere", recalled.iter().all(|one| !one.contains("Lisbon")))?;
     story.states("the tablet's edit has reached them all", recalled.iter().all(|one| one.contains("Portuguese")))?;
     let [first, rest @ ..] = devices;
     let state = first.state()?;
     for device in rest {
-        story.states(&format!("the documents of {first} and {device} are equal, byte for byte"), device.state()? == state)?;
+        story.states(
+            &format!("the documents of {first} and {device} are equal, byte for byte"),
+            device.state()? == state,
+        )?;
     }
     Ok(())
 }

@@ -8,11 +8,11 @@ use memlet_core::id::{NamespaceId, PublicKey};
 use memlet_node::{Namespace, Node, Role as GrantRole};
 use memlet_server::home::Home;
 use memlet_server::quic::Identity;
-use memlet_server::{Invitation, InviteOptions, PeerAddress};
+use memlet_server::{Invitation, InviteOptions, PeerAddress, SyncWith};
 use memlet_sync::invite::Invite;
 use serde_json::{Value as Json, json};
 
-use super::sync;
+use super::exchange::{Fared, exchange};
 use crate::args::Role;
 use crate::context::{Context, Memory};
 use crate::failure::Failure;
@@ -29,7 +29,10 @@ pub(super) fn id(context: &Context) -> Result<(), Failure> {
     let Memory { home, namespace } = context.existing()?;
     let output = json!({"namespace": namespace_did(namespace.id()), "device": to_did(&home.node().device())});
     context.output.result(&output, |output| {
-        columns(&["namespace", "device"].map(|name| [name.to_owned(), output[name].as_str().unwrap_or_default().to_owned()]))
+        columns(
+            &["namespace", "device"]
+                .map(|name| [name.to_owned(), output[name].as_str().unwrap_or_default().to_owned()]),
+        )
     })
 }
 
@@ -54,7 +57,8 @@ fn rows(node: &Node, namespace: &Namespace) -> Result<Vec<Json>, Failure> {
     let peers = node.peers()?;
     let rows = namespace.devices()?.into_iter().map(|info| {
         let peer = peers.iter().find(|peer| peer.device == info.device);
-        let name = if info.here { Some(network::device_name().to_string()) } else { peer.map(|peer| peer.name.clone()) };
+        let name =
+            if info.here { Some(network::device_name().to_string()) } else { peer.map(|peer| peer.name.clone()) };
         json!({
             "device": to_did(&info.device),
             "name": name,
@@ -101,42 +105,44 @@ pub(super) fn invite(context: &Context, role: Role, listen: &[SocketAddr]) -> Re
     })?;
     let output = json!({"device": to_did(&joined.device), "level": joined.level});
     context.output.result(&output, |_| format!("{} has joined.", to_did(&joined.device)))?;
-    if joined.level {
-        return Ok(());
+    if !joined.level {
+        context.output.note("it may not have everything yet; `memlet sync` there brings the rest");
     }
-    Err(Failure::NotLevel("the other device has joined, but was lost before it had everything; run `memlet sync` there".into()))
+    Ok(())
 }
 
 pub(super) fn join(context: &Context, uri: &str) -> Result<(), Failure> {
     let invite = Invite::parse(uri)?;
     let dir = context.dir()?;
     let home = Home::open_or_create(&dir)?;
-    match home.namespace()? {
-        Some(namespace) if namespace.id() != invite.namespace => Err(Failure::OtherMemory(dir)),
+    let runtime = network::runtime()?;
+    let (namespace, is_level) = match home.namespace()? {
+        Some(namespace) if namespace.id() != invite.namespace => return Err(Failure::OtherMemory(dir)),
         Some(namespace) => {
             context.output.note("this device has joined before; syncing");
-            let inviter = PeerAddress { device: invite.inviter, addresses: invite.addresses };
-            sync::exchange(context, &Memory { home, namespace }, vec![inviter], Some(invite.inviter))
+            (namespace, false)
         }
         None => {
             let identity = Identity::new(home.device_key().clone());
             let joining = memlet_server::join(home.node().clone(), identity, network::device_name(), &invite);
-            let joining = network::runtime()?.block_on(joining)?;
-            let level = joining.sync.as_ref().is_ok_and(|outcome| outcome.level);
-            let output = json!({
-                "namespace": namespace_did(joining.namespace), "inviter": to_did(&joining.inviter), "level": level,
-            });
-            context.output.result(&output, |_| format!("Joined; the memory is in {}.", dir.display()))?;
-            match joining.sync {
-                Ok(outcome) if outcome.level => Ok(()),
-                Ok(outcome) => Err(Failure::NotLevel(format!(
-                    "joined, but {}; run `memlet sync` to try again",
-                    sync::shortfall(&outcome)
-                ))),
-                Err(error) => {
-                    Err(Failure::NotLevel(format!("joined, but the first sync failed: {error}; run `memlet sync`")))
-                }
-            }
+            let joining = runtime.block_on(joining)?;
+            let is_level = joining.sync.is_ok_and(|outcome| outcome.level);
+            (home.node().namespace(joining.namespace)?, is_level)
         }
-    }
+    };
+    let memory = Memory { home, namespace };
+    let shortfall = if is_level {
+        None
+    } else {
+        let inviter = PeerAddress { device: invite.inviter, addresses: invite.addresses };
+        let fared = exchange(&runtime, &memory, &SyncWith::Only(inviter))?;
+        fared.iter().find(|fared| !fared.is_level()).map(Fared::sentence)
+    };
+    let output = json!({
+        "namespace": namespace_did(invite.namespace),
+        "inviter": to_did(&invite.inviter),
+        "level": shortfall.is_none(),
+    });
+    context.output.result(&output, |_| format!("Joined; the memory is in {}.", dir.display()))?;
+    shortfall.map_or(Ok(()), |why| Err(Failure::NotLevel(format!("joined, but not level: {why}; run `memlet sync`"))))
 }

@@ -56,7 +56,8 @@ pub(super) fn forget(context: &Context, item: &Item, list: &List, retry: &Retry)
 }
 
 pub(super) fn list(context: &Context, list: &List) -> Result<(), Failure> {
-    let path = Path::parse(&list.path).map_err(|error| Failure::Usage(format!("{:?} is no path: {error}", list.path)))?;
+    let path =
+        Path::parse(&list.path).map_err(|error| Failure::Usage(format!("{:?} is no path: {error}", list.path)))?;
     let entries = context.existing_or_empty()?.entries(&Caller::Device, &path)?;
     let names = context.find()?.map(|memory| memory.device_names()).transpose()?.unwrap_or_default();
     let rows = Json::Array(entries.iter().map(row).collect());

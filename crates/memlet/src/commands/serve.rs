@@ -13,20 +13,26 @@ use crate::network;
 
 pub(super) fn serve(context: &Context, listen: &[SocketAddr]) -> Result<(), Failure> {
     let Memory { home, .. } = context.begin()?;
-    let node = home.node().clone();
+    let node = home.node();
     let identity = Identity::new(home.device_key().clone());
     let options = ServeOptions {
         name: network::device_name(),
         endpoint: network::listen(listen, &node.device()),
-        peers: network::usual_places(&node)?,
+        peers: Vec::new(),
     };
     network::runtime()?.block_on(async {
         // From before the addresses are told: who reads them may stop this process at once.
         let stopped = stop_signal()?;
-        let server = Server::bind(node, identity, options)?;
+        let server = Server::bind(node.clone(), identity, options)?;
         let addresses: Vec<String> = server.announced().iter().map(ToString::to_string).collect();
         context.output.result(&json!({"addresses": addresses}), |_| addresses.join("\n"))?;
-        Ok(server.run(stopped).await?)
+        server.run(stopped).await?;
+        let refused = node.refusals();
+        if !refused.is_empty() {
+            let counts: Vec<_> = refused.iter().map(|(code, times)| format!("{code} {times}")).collect();
+            context.output.note(&format!("refused while serving: {}", counts.join(", ")));
+        }
+        context.output.result(&json!({"refused": refused}), |_| String::new())
     })
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use memlet_node::{Namespace, Role};
 use memlet_server::home::Home;
 use memlet_server::quic::{EndpointOptions, Identity};
-use memlet_server::{Invitation, InviteOptions, PeerAddress, ServeOptions, Server, join, sync_once};
+use memlet_server::{Invitation, InviteOptions, PeerAddress, ServeOptions, Server, SyncWith, join, sync_once};
 use memlet_sync::invite::Invite;
 use memlet_sync::name::{Address, DeviceName};
 use serde_json::{Value as Json, json};
@@ -30,7 +30,7 @@ impl Device {
     }
 
     pub(super) fn begin(&self) -> Result<(), Failure> {
-        Ok(self.home.create_namespace().map(drop)?)
+        Ok(self.home.namespace_or_begin().map(drop)?)
     }
 
     /// Each edit gives the command that makes it.
@@ -86,7 +86,8 @@ impl Device {
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = server.run(async { drop(stopped.await) });
         let syncing = async {
-            let syncs = sync_once(self.home.node().clone(), self.identity(), self.device_name(), vec![peer]).await;
+            let syncs =
+                sync_once(self.home.node().clone(), self.identity(), self.device_name(), SyncWith::Only(peer)).await;
             drop(stop);
             syncs
         };

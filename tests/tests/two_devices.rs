@@ -1,0 +1,15 @@
+//! Two and three devices, each with its own process, over QUIC on the loopback interface.
+//!
+//! All runs through the real executable. Only what no honest device does is said by the library, to a real process.
+
+mod two_devices {
+    mod attacker;
+    mod enrolment;
+    mod interruption;
+    mod leaves;
+    mod lists;
+    mod live;
+    mod one_store;
+    mod refusals;
+    mod support;
+}
