@@ -8,6 +8,7 @@ pub mod campaign;
 pub mod environment;
 pub mod failure;
 pub mod model;
+pub mod packets;
 pub mod panics;
 pub mod plan;
 pub mod random;

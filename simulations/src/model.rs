@@ -128,6 +128,11 @@ impl Model {
         self.operations.iter().map(|operation| operation.stamped_ms).filter(|ms| *ms < end_ms).max().unwrap_or(0)
     }
 
+    /// Whether there is no change.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
     /// How many changes there are.
     pub fn len(&self) -> usize {
         self.changes.len()

@@ -288,8 +288,6 @@ pub enum DiskFault {
     Write,
     /// A sync fails: nobody knows what is on the disk.
     Sync,
-    /// A sync does nothing and says that it did.
-    Lie,
     /// There is no space.
     Full,
     /// It has become read-only.

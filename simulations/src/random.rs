@@ -19,7 +19,7 @@ impl Stream {
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0.next_u64()
     }
 
@@ -27,7 +27,7 @@ impl Stream {
     pub fn below(&mut self, end: u64) -> u64 {
         assert!(end > 0, "nothing is below 0");
         // the bias is below 2^-32 for every range that a simulation has
-        self.next() % end
+        self.number() % end
     }
 
     /// A number from `first` to `last`, both included.
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_fixed_by_its_seed_and_its_purpose() {
-        let take = |seed, purpose| Stream::new(seed, purpose).next();
+        let take = |seed, purpose| Stream::new(seed, purpose).number();
         assert_eq!(take(1, "a"), take(1, "a"));
         assert_ne!(take(1, "a"), take(2, "a"));
         assert_ne!(take(1, "a"), take(1, "b"));

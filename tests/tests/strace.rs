@@ -4,6 +4,8 @@
 //! This needs `strace`, and the tests that run by default need Rust alone, so it runs when it is asked for:
 //! `cargo test -p memlet-tests --test strace -- --ignored`.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::fs;
 use std::process::Command;
 
@@ -16,7 +18,9 @@ fn traced(device: &Device, words: &[&str]) -> Vec<String> {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-y", "-e", "trace=write,pwrite64,fsync,fdatasync", "-o"]).arg(&trace);
     strace.arg(memlet.get_program()).args(memlet.get_args()).env("MEMLET_HOME", device.home());
-    let Ok(output) = strace.output() else { panic!("strace is missing: install it, for instance by `apt-get install strace`") };
+    let Ok(output) = strace.output() else {
+        panic!("strace is missing: install it, for instance by `apt-get install strace`")
+    };
     Ran::from(output).succeeded();
     fs::read_to_string(trace).unwrap().lines().map(str::to_owned).collect()
 }

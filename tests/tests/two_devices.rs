@@ -2,6 +2,8 @@
 //!
 //! All runs through the real executable. Only what no honest device does is said by the library, to a real process.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod two_devices {
     mod attacker;
     mod enrolment;

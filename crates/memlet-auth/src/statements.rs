@@ -97,12 +97,12 @@ impl Statements {
 
     fn insert_grant(&mut self, grant: Grant, peer: PublicKey) -> Result<Insertion, GrantRefusal> {
         let (id, body) = (grant.id(), grant.body());
-        let known = StatementId::Grant(id);
+        let name = StatementId::Grant(id);
         if body.namespace != self.namespace {
             return Err(GrantRefusal::Namespace);
         }
         if self.grants.get(&id).is_some_and(|known| *known.grant() == grant) {
-            return Ok(Insertion::Known(known));
+            return Ok(Insertion::Known(name));
         }
         let parent = body.parent.and_then(|parent| self.grants.get(&parent)).cloned();
         let missing = body.parent.filter(|_| parent.is_none());
@@ -118,22 +118,22 @@ impl Statements {
         }
         if self.grants.contains_key(&id) {
             // the issuer has signed the same body twice: the first signature stays
-            return Ok(Insertion::Known(known));
+            return Ok(Insertion::Known(name));
         }
         self.admit_grant(VerifiedGrant::new(grant, audience, parent));
-        let mut added = vec![known];
+        let mut added = vec![name];
         let refused = self.release(&mut added);
         Ok(Insertion::New { added, refused })
     }
 
     fn insert_revocation(&mut self, revocation: Revocation, peer: PublicKey) -> Result<Insertion, RevocationRefusal> {
         let (id, body) = (revocation.id(), revocation.body());
-        let known = StatementId::Revocation(id);
+        let name = StatementId::Revocation(id);
         if body.namespace != self.namespace {
             return Err(RevocationRefusal::Namespace);
         }
         if self.revocations.get(&id).is_some_and(|known| *known.revocation() == revocation) {
-            return Ok(Insertion::Known(known));
+            return Ok(Insertion::Known(name));
         }
         let missing = self.missing(&revocation);
         if body.grant.is_none() || body.grant != missing {
@@ -147,10 +147,10 @@ impl Statements {
         }
         if self.revocations.contains_key(&id) {
             // as for a grant that was signed twice
-            return Ok(Insertion::Known(known));
+            return Ok(Insertion::Known(name));
         }
         self.admit_revocation(revocation);
-        Ok(Insertion::New { added: vec![known], refused: Vec::new() })
+        Ok(Insertion::New { added: vec![name], refused: Vec::new() })
     }
 
     /// The first grant that `revocation` names and that is unknown: its issuer's, then its target.

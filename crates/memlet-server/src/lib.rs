@@ -28,6 +28,6 @@ pub use enrol::{INVITE_VALID, Invitation, InviteFailed, InviteOptions, JoinFaile
 pub use greeting::GreetError;
 pub use link::{SyncError, SyncOutcome};
 pub use serve::{ServeError, ServeOptions, Server};
-pub use sync::{PeerSync, SyncOnceError, sync_once};
+pub use sync::{PeerSync, SyncOnceError, sync_once, sync_once_over};
 pub use target::{PeerAddress, ReachError, SyncWith};
 pub use usual_port::usual_port;

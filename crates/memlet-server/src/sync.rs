@@ -62,7 +62,24 @@ pub async fn sync_once(
     name: DeviceName,
     with: SyncWith,
 ) -> Result<Vec<PeerSync>, SyncOnceError> {
-    let running = Running::start(node.clone(), identity, name, &EndpointOptions::default())?;
+    sync_once_over(node, identity, name, with, &EndpointOptions::default()).await
+}
+
+/// As [`sync_once`], over the sockets and within the limits of `options`.
+///
+/// # Errors
+/// As [`sync_once`].
+///
+/// # Panics
+/// As [`sync_once`].
+pub async fn sync_once_over(
+    node: Node,
+    identity: Identity,
+    name: DeviceName,
+    with: SyncWith,
+    options: &EndpointOptions,
+) -> Result<Vec<PeerSync>, SyncOnceError> {
+    let running = Running::start(node.clone(), identity, name, options)?;
     let targets = blocking(move || {
         let targets = match with {
             SyncWith::All(named) => Target::all(&node, named)?,

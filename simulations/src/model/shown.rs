@@ -21,7 +21,10 @@ impl Model {
         for text in shown {
             let item = self.check_text(place, held, text)?;
             if !seen.insert(item) {
-                return Err(Failure::new(Checker::OnlyWhatWasWritten, format!("{place} shows an item twice: {text:.60}")));
+                return Err(Failure::new(
+                    Checker::OnlyWhatWasWritten,
+                    format!("{place} shows an item twice: {text:.60}"),
+                ));
             }
         }
         if let Some(lost) = self.survivors(place, held).into_iter().find(|item| !seen.contains(item)) {
@@ -60,7 +63,8 @@ impl Model {
             return fail(Checker::NoResurrection, "what was removed");
         }
         let (writer, _) = item.texts[version];
-        let replaced = |(other, _): &(usize, String)| held.contains(*other) && self.operations[*other].past.contains(writer);
+        let replaced =
+            |(other, _): &(usize, String)| held.contains(*other) && self.operations[*other].past.contains(writer);
         if item.texts.iter().any(replaced) {
             return fail(Checker::OnlyWhatWasWritten, "a text that was replaced");
         }
@@ -69,11 +73,13 @@ impl Model {
 
     /// Of the items that one replica has put at the end, a later one never stands before an earlier one.
     fn check_own_order(&self, place: &str, held: &Operations, shown: &[String]) -> Result<(), Failure> {
-        let items: Vec<&Item> = shown.iter().map(|text| &self.items[self.texts[text].0]).filter(|item| item.appended).collect();
+        let items: Vec<&Item> =
+            shown.iter().map(|text| &self.items[self.texts[text].0]).filter(|item| item.appended).collect();
         for (at, later) in items.iter().enumerate() {
             let actor = self.operations[later.adder].actor;
             let earlier = items[..at].iter().find(|earlier| {
-                self.operations[earlier.adder].actor == actor && self.operations[earlier.adder].past.contains(later.adder)
+                self.operations[earlier.adder].actor == actor
+                    && self.operations[earlier.adder].past.contains(later.adder)
             });
             if let Some(earlier) = earlier {
                 let (first, second) = (&later.texts[0].1, &earlier.texts[0].1);

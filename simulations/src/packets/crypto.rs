@@ -9,7 +9,9 @@ use std::sync::Arc;
 use curve25519_dalek::montgomery::MontgomeryPoint;
 use quinn_proto::crypto::{CryptoError, HmacKey};
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, EndpointConfig, InvalidCid};
-use rustls::crypto::{ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret, SupportedKxGroup, ring};
+use rustls::crypto::{
+    ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret, SupportedKxGroup, ring,
+};
 use rustls::{Error, NamedGroup, PeerMisbehaved};
 
 use crate::random::Stream;

@@ -30,7 +30,7 @@ fn setup(seed: u64, profile: Profile) -> Setup {
     let stream = &mut Stream::new(seed, "setup");
     let namespaces = 2;
     let count = match profile {
-        Profile::Standard => stream.between(2, 7) as usize,
+        Profile::Standard => usize::try_from(stream.between(2, 7)).expect("a handful"),
         Profile::Wide => 200,
     };
     let devices = (0..count).map(|device| device_setup(device, stream)).collect();
@@ -126,7 +126,7 @@ impl<'a> Generator<'a> {
 
     fn steps(mut self, profile: Profile) -> Vec<Step> {
         let count = match profile {
-            Profile::Standard => self.stream.magnitude(60, 900),
+            Profile::Standard => self.stream.magnitude(100, 1_600),
             Profile::Wide => 1_500,
         };
         let late: Vec<usize> = (0..self.setup.devices.len()).filter(|at| self.setup.devices[*at].late).collect();
@@ -144,7 +144,8 @@ impl<'a> Generator<'a> {
                 let (fault, rate) = self.rates[at];
                 if stream.chance(rate) {
                     let after_ms = stream.magnitude(1, self.pace_ms);
-                    steps.extend(fault_actions(fault, self.setup, stream).map(|action| Step { after_ms, action }));
+                    let actions = fault_actions(fault, self.setup, self.pace_ms, stream);
+                    steps.extend(actions.into_iter().map(|action| Step { after_ms, action }));
                 }
             }
             let after_ms = self.stream.magnitude(1, self.pace_ms) - 1;
@@ -205,8 +206,8 @@ fn pair(setup: &Setup, stream: &mut Stream) -> [usize; 2] {
     [first, if second < first { second } else { second + 1 }]
 }
 
-/// What a fault does: one action, or an action and its end.
-fn fault_actions(fault: Fault, setup: &Setup, stream: &mut Stream) -> impl Iterator<Item = Action> + use<> {
+/// What a fault does in a world of such a pace.
+fn fault_actions(fault: Fault, setup: &Setup, pace_ms: u64, stream: &mut Stream) -> Vec<Action> {
     let seat = seat(setup, stream);
     let device = seat.device;
     let between = pair(setup, stream);
@@ -215,7 +216,7 @@ fn fault_actions(fault: Fault, setup: &Setup, stream: &mut Stream) -> impl Itera
         let times = if stream.chance(200) { 0 } else { stream.magnitude(1, 8) };
         Action::Disk { device, fault, after: stream.magnitude(1, 16) - 1, times }
     };
-    let actions = match fault {
+    match fault {
         Fault::Cut => vec![Action::Cut { between, after_bytes: stream.magnitude(1, 4_000) - 1 }],
         Fault::Block if stream.chance(400) => vec![Action::Unblock { between }],
         Fault::Block if stream.chance(500) => vec![Action::Block { from, to }],
@@ -223,33 +224,54 @@ fn fault_actions(fault: Fault, setup: &Setup, stream: &mut Stream) -> impl Itera
         Fault::Quality => {
             let delay_ms_min = stream.magnitude(1, 2_000);
             let delay_ms_max = stream.magnitude(delay_ms_min, 60_000);
-            vec![Action::Quality { between, delay_ms_min, delay_ms_max, bytes_per_second: stream.magnitude(1_000, 1 << 20) }]
+            vec![Action::Quality {
+                between,
+                delay_ms_min,
+                delay_ms_max,
+                bytes_per_second: stream.magnitude(1_000, 1 << 20),
+            }]
         }
-        Fault::Stall => vec![Action::Stall { from, to, ms: stream.magnitude(100, 600_000) }],
+        Fault::Stall => vec![Action::Stall { from, to, ms: stream.magnitude(1, 64 * pace_ms) }],
         Fault::Crash => vec![Action::Crash {
             device,
             after_messages: stream.magnitude(1, 24) - 1,
             keep: stream.index(3),
-            down_ms: stream.magnitude(1, 600_000),
+            down_ms: stream.magnitude(1, 32 * pace_ms),
         }],
         Fault::Second if stream.chance(300) => vec![Action::End(seat)],
         Fault::Second => vec![Action::Start(Seat { device, process: 1 })],
-        Fault::Pause => vec![Action::Pause { seat, ms: stream.magnitude(1_000, 3_600_000) }],
-        Fault::Write | Fault::Sync | Fault::Full | Fault::ReadOnly if stream.chance(250) => vec![Action::Repair(device)],
+        Fault::Pause => vec![Action::Pause { seat, ms: stream.magnitude(1, 256 * pace_ms) }],
+        Fault::Write | Fault::Sync | Fault::Full | Fault::ReadOnly if stream.chance(250) => {
+            vec![Action::Repair(device)]
+        }
         Fault::Write => vec![disk(DiskFault::Write, stream)],
+        Fault::Sync if stream.chance(500) => doubtful_crash(seat, pace_ms, stream),
         Fault::Sync => vec![disk(DiskFault::Sync, stream)],
         Fault::Full => vec![disk(DiskFault::Full, stream)],
         Fault::ReadOnly => vec![disk(DiskFault::ReadOnly, stream)],
         Fault::Skew => vec![Action::Skew { device, skew: skew(setup.devices[device].roles[0], stream) }],
         Fault::Restore if stream.chance(500) => vec![Action::Backup(device)],
-        Fault::Restore => vec![Action::Restore { device, down_ms: stream.magnitude(1, 600_000) }],
+        Fault::Restore => vec![Action::Restore { device, down_ms: stream.magnitude(1, 32 * pace_ms) }],
         Fault::Clone => vec![Action::Clone { device }],
         Fault::Attack => {
             let to = Seat { device: to, process: seat.process };
             vec![Action::Attack { from: Seat { device: from, process: 0 }, to, attack: *stream.pick(&ATTACKS) }]
         }
-    };
-    actions.into_iter()
+    }
+}
+
+/// A write whose sync fails, and then the power: the write may come up again.
+fn doubtful_crash(seat: Seat, pace_ms: u64, stream: &mut Stream) -> Vec<Action> {
+    let device = seat.device;
+    let pick = u32::try_from(stream.below(1 << 32)).expect("it is below 2^32");
+    let change = *stream.pick(&[Change::Remember, Change::Update, Change::Forget, Change::Set]);
+    let write = Write { seat, namespace: 0, change, pick, request: stream.chance(500) };
+    vec![
+        Action::Disk { device, fault: DiskFault::Sync, after: 0, times: 1 },
+        Action::Write(write),
+        Action::Crash { device, after_messages: 0, keep: stream.index(3), down_ms: stream.magnitude(1, 4 * pace_ms) },
+        Action::Write(Write { change: Change::Repeat, ..write }),
+    ]
 }
 
 /// A year, in milliseconds.

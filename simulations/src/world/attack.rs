@@ -43,7 +43,8 @@ impl World<'_> {
         let kit = Kit {
             key: self.devices[attacker.device].key.clone(),
             victim: self.replica(victim, number).and_then(|replica| replica.actor().ok()),
-            document: Document::load(self.namespaces[number].id, held.iter().map(|change| change.change.as_slice())).ok(),
+            document: Document::load(self.namespaces[number].id, held.iter().map(|change| change.change.as_slice()))
+                .ok(),
             grant: self.grant_of(attacker.device, number),
             namespace: self.namespaces[number].id,
             role: self.devices[attacker.device].roles[number],
@@ -63,6 +64,7 @@ impl World<'_> {
             Some(bytes) => {
                 self.note(format_args!("{end:?} attacks: {attack:?}"));
                 self.tally.count(name(attack));
+                self.devices[victim.device].was_lied_to |= attack == Attack::LyingAck;
                 self.send(end, bytes)?;
             }
             None => self.tally.count("an attack without the means"),
@@ -154,11 +156,13 @@ impl Kit {
             }
             Attack::ForgedActor => {
                 let victim = self.victim.filter(|_| self.document.is_some())?;
-                let actor = self.document.as_ref()?.tips().keys().copied().find(|actor| ActorRef::of(actor) == victim)?;
+                let actor =
+                    self.document.as_ref()?.tips().keys().copied().find(|actor| ActorRef::of(actor) == victim)?;
                 framed(message(self.stamped(self.written(actor)?, self.grant?)))
             }
             Attack::StolenGrant => {
-                let other = self.held.iter().find(|change| Some(change.grant) != self.grant.map(|grant| grant.short()))?;
+                let other =
+                    self.held.iter().find(|change| Some(change.grant) != self.grant.map(|grant| grant.short()))?;
                 let mut change = self.stamped(self.written(self.own_actor(stream))?, self.grant?);
                 change.grant = other.grant;
                 framed(message(change))

@@ -46,6 +46,7 @@ impl World<'_> {
     /// A user writes.
     pub(super) fn call(&mut self, write: Write) -> Result<(), Failure> {
         let Some(asked) = self.ready(write.seat, write.namespace) else { return Ok(()) };
+        let write = Write { seat: asked.seat, ..write };
         self.observe(write.seat, write.namespace)?;
         if write.change == Change::Repeat {
             return self.repeat(&asked);
@@ -69,11 +70,12 @@ impl World<'_> {
         self.check_place(write.seat, write.namespace, place)
     }
 
-    /// A namespace of a process that can be asked now.
+    /// A namespace of a process that can be asked now: in that seat, or else in the first.
     fn ready(&mut self, seat: Seat, number: usize) -> Option<Asked> {
         let now_ms = self.now();
-        let process = self.devices[seat.device].processes[seat.process].as_ref();
-        if process.is_none_or(|process| process.paused_until_ms > now_ms) {
+        let processes = &self.devices[seat.device].processes;
+        let seat = Seat { process: if processes[seat.process].is_some() { seat.process } else { 0 }, ..seat };
+        if processes[seat.process].as_ref().is_none_or(|process| process.paused_until_ms > now_ms) {
             self.tally.count("a call that met no process");
             return None;
         }
@@ -169,7 +171,9 @@ impl World<'_> {
             Change::SetAll => {
                 intent.removes = LEAVES.iter().flat_map(|leaf| model.survivors(leaf, held)).collect();
                 let mut value = json!({});
-                for leaf in LEAVES.iter().filter(|leaf| pick >> (leaf.len() + usize::from(leaf.ends_with(['a', 'b']))) & 1 == 1) {
+                for leaf in
+                    LEAVES.iter().filter(|leaf| pick >> (leaf.len() + usize::from(leaf.ends_with(['a', 'b']))) & 1 == 1)
+                {
                     let text = text(0);
                     intent.adds.push(((*leaf).to_owned(), text.clone(), false));
                     value[&leaf[MAP.len() + 1..]] = Json::from(text);
@@ -190,7 +194,8 @@ impl World<'_> {
             Change::Clear | Change::Rewrite => Needs { write: true, forget: !intent.removes.is_empty() },
             Change::SetAll => {
                 let stays = |leaf: &&&str| intent.adds.iter().any(|(place, ..)| place == **leaf);
-                let gone = LEAVES.iter().filter(|leaf| !stays(leaf)).any(|leaf| !model.survivors(leaf, held).is_empty());
+                let gone =
+                    LEAVES.iter().filter(|leaf| !stays(leaf)).any(|leaf| !model.survivors(leaf, held).is_empty());
                 Needs { write: true, forget: gone }
             }
             _ => Needs { write: true, forget: false },
@@ -229,9 +234,8 @@ impl World<'_> {
 
     /// Whether the grant of a device allows a call now.
     fn may(&self, seat: Seat, number: usize, place: &str, needs: Needs) -> bool {
-        let allows = |role: Role| {
-            role.reads() && (role.writes(place) || !needs.write) && (role.forgets() || !needs.forget)
-        };
+        let allows =
+            |role: Role| role.reads() && (role.writes(place) || !needs.write) && (role.forgets() || !needs.forget);
         self.devices[seat.device].role(number).is_some_and(allows)
     }
 

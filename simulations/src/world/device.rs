@@ -23,6 +23,8 @@ pub(super) struct Device {
     pub(super) roles: Vec<Option<Role>>,
     /// What its store writes as, as far as that is known.
     pub(super) actor: Option<ActorRef>,
+    /// Whether a peer has claimed to hold what it never wrote.
+    pub(super) was_lied_to: bool,
     pub(super) disk: MemoryDisk,
     pub(super) environment: Arc<DeviceEnvironment>,
     pub(super) processes: [Option<Process>; PROCESSES],
@@ -89,6 +91,7 @@ impl Device {
             key: SigningKey::from_bytes(&secret),
             roles,
             actor: None,
+            was_lied_to: false,
             disk: MemoryDisk::new(),
             environment: Arc::new(DeviceEnvironment::new(time, random)),
             processes: [const { None }; PROCESSES],

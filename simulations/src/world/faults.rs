@@ -86,7 +86,8 @@ impl World<'_> {
         self.tally.add("a crash with writes that were not synced", u64::from(device.disk.unsynced() > 0));
         device.disk.crash(keep);
         device.off_until_ms = self.time.elapsed_ms() + down_ms;
-        let was_running: Vec<usize> = (0..device.processes.len()).filter(|at| device.processes[*at].take().is_some()).collect();
+        let was_running: Vec<usize> =
+            (0..device.processes.len()).filter(|at| device.processes[*at].take().is_some()).collect();
         for (connection, side) in self.network.at(number, None) {
             self.abandon(connection, side);
         }
@@ -135,7 +136,7 @@ impl World<'_> {
         if let Err(error) = device.start(seat.process) {
             if device.disk_is_faulty {
                 self.tally.count("a process that could not start");
-                let ms = self.delays.magnitude(100, 60_000);
+                let ms = self.delays.magnitude(1, 3_000);
                 self.schedule(ms, Event::Start(seat));
                 return Ok(());
             }
@@ -156,7 +157,7 @@ impl World<'_> {
             self.drop_connection(connection, "the process ended");
         }
         if seat.process == 0 {
-            let ms = self.delays.magnitude(1_000, 60_000);
+            let ms = self.delays.magnitude(1, 3_000);
             self.schedule(ms, Event::Start(seat));
         }
     }
@@ -175,7 +176,7 @@ impl World<'_> {
             for (connection, side) in self.network.at(number, Some(process)) {
                 self.abandon(connection, side);
             }
-            let ms = self.delays.magnitude(100, 60_000);
+            let ms = self.delays.magnitude(1, 3_000);
             self.schedule(ms, Event::Start(seat));
         }
     }
@@ -187,7 +188,6 @@ impl World<'_> {
         let (fault, name) = match fault {
             DiskFault::Write => (Fault::WriteError, "a disk that fails to write"),
             DiskFault::Sync => (Fault::SyncError, "a disk that fails to sync"),
-            DiskFault::Lie => (Fault::SyncLost, "a disk that lies about syncing"),
             DiskFault::Full => (Fault::Full, "a full disk"),
             DiskFault::ReadOnly => (Fault::ReadOnly, "a disk that is read-only"),
         };

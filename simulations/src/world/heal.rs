@@ -1,11 +1,13 @@
 //! The end of all faults, the way to rest, and what must be true there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use memlet_auth::grant::Grant;
 use memlet_core::document::{AdmitError, Document, Parsed, Refusal};
 use memlet_core::hlc::Hlc;
 use memlet_core::id::{GrantId, GrantRef};
 use memlet_node::Namespace;
+use memlet_sync::replica::Replica as _;
 
 use super::attack::changes;
 use super::{Healed, World};
@@ -77,7 +79,9 @@ impl World<'_> {
         let began_ms = self.healed.as_ref().map_or(self.now(), |healed| healed.at_ms);
         let until_ms = START_MS + began_ms + REST_MS_MAX;
         let seats = (0..self.devices.len()).map(|device| Seat { device, process: 0 });
-        seats.filter(|seat| self.devices[seat.device].roles[number].is_some_and(|role| role.holds_at(until_ms))).collect()
+        seats
+            .filter(|seat| self.devices[seat.device].roles[number].is_some_and(|role| role.holds_at(until_ms)))
+            .collect()
     }
 
     /// What those who will talk to each other hold together. What only others hold is lost with their disks and grants.
@@ -133,14 +137,16 @@ impl World<'_> {
         let mut states: BTreeMap<Vec<usize>, (usize, Vec<u8>)> = BTreeMap::new();
         for seat in self.holders(number) {
             let Some(namespace) = self.namespace_at(seat, number) else { continue };
-            let shown = namespace.canonical_bytes().map_err(|error| Failure::new(Checker::Answers, error.to_string()))?;
+            let shown =
+                namespace.canonical_bytes().map_err(|error| Failure::new(Checker::Answers, error.to_string()))?;
             let held = &self.devices[seat.device].holdings[number].operations;
             let held: Vec<usize> = held.missing_in(&Operations::default()).collect();
             match states.get(&held) {
                 None => {
                     let reordered = self.reordered(&namespace)?;
                     if reordered != shown {
-                        let detail = format!("device {}: the same changes in another order show another state", seat.device);
+                        let detail =
+                            format!("device {}: the same changes in another order show another state", seat.device);
                         return Err(Failure::new(Checker::OrderFree, detail));
                     }
                     states.insert(held, (seat.device, shown));
@@ -159,12 +165,15 @@ impl World<'_> {
     fn reordered(&self, namespace: &Namespace) -> Result<Vec<u8>, Failure> {
         let fail = |what: String| Failure::new(Checker::OrderFree, what);
         let stream = &mut Stream::new(self.setup.seed, "another order");
-        let devices = namespace.devices().map_err(|error| fail(error.to_string()))?;
-        let grants: BTreeMap<GrantRef, GrantId> = devices.iter().map(|info| (info.grant.short(), info.grant)).collect();
+        let statements = namespace.replica().statements_beyond(&BTreeSet::new(), usize::MAX);
+        let statements = statements.map_err(|error| fail(error.to_string()))?;
+        let grants = statements.iter().filter_map(|(_, statement)| Grant::parse(statement).ok());
+        let grants: BTreeMap<GrantRef, GrantId> = grants.map(|grant| (grant.id().short(), grant.id())).collect();
         let mut left = Vec::new();
         for stamped in changes(&namespace.replica()) {
             let change = Parsed::from_bytes(&stamped.change).map_err(|error| fail(error.to_string()))?;
-            let grant = grants.get(&stamped.grant).ok_or_else(|| fail("a change under a grant that is not here".into()))?;
+            let grant =
+                grants.get(&stamped.grant).ok_or_else(|| fail("a change under a grant that is not here".into()))?;
             left.push((change, *grant));
         }
         let mut document = Document::new(namespace.id());

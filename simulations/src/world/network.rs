@@ -135,7 +135,14 @@ impl Network {
     }
 
     /// When bytes sent now arrive at the other end, in order. Some messages come in two pieces: gives where to cut, too.
-    pub(super) fn arrival(&mut self, from: usize, to: usize, now_ms: u64, last_ms: u64, bytes: usize) -> (u64, Option<usize>) {
+    pub(super) fn arrival(
+        &mut self,
+        from: usize,
+        to: usize,
+        now_ms: u64,
+        last_ms: u64,
+        bytes: usize,
+    ) -> (u64, Option<usize>) {
         let link = self.link(from, to).clone();
         let delay_ms = self.stream.between(link.delay_ms_min, link.delay_ms_max.max(link.delay_ms_min));
         let takes_ms = bytes as u64 * 1_000 / link.bytes_per_second.max(1);

@@ -76,8 +76,15 @@ impl World<'_> {
         let fail = |what: String| Err(Failure::new(Checker::Identity, what));
         match self.devices[number].actor.replace(own) {
             Some(before) if before == own => Ok(()),
+            // It cannot prove that it was not set back, and a name costs little.
+            Some(_) if self.devices[number].was_lied_to => {
+                self.tally.count("a name given up for a lie");
+                Ok(())
+            }
             Some(before) => fail(format!("device {number} was {before} and became {own}, though its disk is the same")),
-            None => match (0..self.devices.len()).find(|other| *other != number && self.devices[*other].actor == Some(own)) {
+            None => match (0..self.devices.len())
+                .find(|other| *other != number && self.devices[*other].actor == Some(own))
+            {
                 Some(other) => fail(format!("devices {other} and {number} both write as {own}")),
                 None => Ok(()),
             },
@@ -128,9 +135,11 @@ impl World<'_> {
         let model = &self.models[number];
         let checked = if place == MAP {
             let shown = shown.map(leaves).unwrap_or_default();
-            let known = LEAVES.iter().try_for_each(|leaf| model.check_leaf(leaf, held, shown.get(*leaf).map(String::as_str)));
+            let known =
+                LEAVES.iter().try_for_each(|leaf| model.check_leaf(leaf, held, shown.get(*leaf).map(String::as_str)));
             let stray = shown.keys().find(|leaf| !LEAVES.contains(&leaf.as_str()));
-            let stray = stray.map(|leaf| Failure::new(Checker::OnlyWhatWasWritten, format!("{leaf} was never written")));
+            let stray =
+                stray.map(|leaf| Failure::new(Checker::OnlyWhatWasWritten, format!("{leaf} was never written")));
             known.and(stray.map_or(Ok(()), Err))
         } else {
             let texts: Vec<String> = shown.iter().flat_map(items).map(text_of).collect();

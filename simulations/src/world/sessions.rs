@@ -61,7 +61,8 @@ impl World<'_> {
         }
         self.note(format_args!("connection {id}: {from:?} to {to:?}"));
         self.tally.count(if attack.is_some() { "attacks begun" } else { "connections" });
-        self.tally.add("two connections of one pair", u64::from(self.network.between(from.device, to.device).len() > 1));
+        self.tally
+            .add("two connections of one pair", u64::from(self.network.between(from.device, to.device).len() > 1));
         Ok(())
     }
 
@@ -151,7 +152,8 @@ impl World<'_> {
         let connection = self.network.connections.get_mut(&end.connection).expect("it has a session");
         let was_level = std::mem::replace(&mut connection.streams[end.stream].ends[end.side].is_level, is_level);
         let [here, there] = [connection.seats[end.side], connection.seats[1 - end.side]];
-        if !is_level || connection.attack.is_some() {
+        // of a peer that lies, or that may have been set back since, nothing can be said
+        if !is_level || connection.attack.is_some() || connection.dead[1 - end.side] {
             return Ok(());
         }
         self.tally.add("syncs", u64::from(!was_level && end.side == 0));
@@ -211,8 +213,8 @@ impl World<'_> {
     fn check_isolation(&self, to: usize, bytes: &[u8]) -> Result<(), Failure> {
         for (number, namespace) in self.namespaces.iter().enumerate() {
             let canary = namespace.canary.as_bytes();
-            let leaks = self.devices[to].roles[number].is_none()
-                && bytes.windows(canary.len()).any(|window| window == canary);
+            let leaks =
+                self.devices[to].roles[number].is_none() && bytes.windows(canary.len()).any(|window| window == canary);
             if leaks {
                 let detail = format!("device {to} was sent bytes of namespace {number}, in which it has no grant");
                 return Err(Failure::new(Checker::Isolation, detail));

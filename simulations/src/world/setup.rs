@@ -26,7 +26,7 @@ impl NamespaceSetup {
         let stream = &mut Stream::new(setup.seed, &format!("namespace {number}"));
         let root = SigningKey::from_bytes(&stream.bytes());
         let id = NamespaceId(root.public().0);
-        let canary = format!("canary{:016x}", stream.next());
+        let canary = format!("canary{:016x}", stream.number());
         let owns = |device: &crate::plan::DeviceSetup| device.roles[number] == Some(Role::Owner);
         let owner = setup.devices.iter().position(owns).expect("every namespace has an owner");
         Self { root, id, canary, owner }

@@ -3,4 +3,4 @@
 use libfuzzer_sys::fuzz_target;
 use memlet_tests::fuzzing;
 
-fuzz_target!(init: fuzzing::allow_caught_panics(), |data: &[u8]| fuzzing::run("message", data));
+fuzz_target!(init: fuzzing::remember_panics(), |data: &[u8]| fuzzing::fuzz("message", data));

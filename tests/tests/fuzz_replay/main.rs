@@ -1,7 +1,7 @@
 //! Every input of the fuzzing corpus, and thousands of mutations of each, against what must hold: on stable, on every change.
 //!
-//! The corpus is `tests/fuzz/corpus`. Most of it is made here ([`seeds`]); what a long search finds is committed beside it under
-//! a name of its own. `UPDATE_CORPUS=1 cargo test -p memlet-tests --test fuzz_replay` makes it anew after a change of a format.
+//! The corpus is `tests/fuzz/corpus`. Most of it is made here ([`seeds`]); calls, and what a long search finds, are committed
+//! beside that. `UPDATE_CORPUS=1 cargo test -p memlet-tests --test fuzz_replay` makes it anew after a change of a format.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

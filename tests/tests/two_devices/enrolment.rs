@@ -74,7 +74,7 @@ fn who_does_not_know_the_secret_stays_out_and_the_invite_stays_open() {
     assert!(invite.wait().success());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_invite_lets_in_one_device_which_may_ask_again() {
     let [inviter, second] = by_rising_key();
     inviter.remember("dear");
@@ -119,7 +119,7 @@ fn an_invite_that_was_used_is_over() {
 }
 
 /// The inviter is a node in this process, because only its clock can be set.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_invite_that_has_expired_lets_no_one_in() {
     struct Ahead(AtomicU64);
     impl Environment for Ahead {

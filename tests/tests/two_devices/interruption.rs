@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use memlet_node::{Caller, Namespace};
-use memlet_tests::Device;
+use memlet_tests::{Device, Running};
 use serde_json::json;
 
 use super::support::{Serving, assert_level, by_rising_key, home, join, meet, texts, until};
@@ -40,17 +40,16 @@ impl Pair {
         Self { here, there, from, to }
     }
 
-    /// Has `here` bring much to `there` and `stop`s that in the middle. True if it was the middle.
-    fn interrupt(&self, round: u64, stop: impl FnOnce(Serving)) -> bool {
+    /// Has `here` bring much to `there` and `stop`s that in the middle. Gives the process that brought it, and whether
+    /// something is missing.
+    fn interrupt(&self, round: u64, stop: impl FnOnce(Serving)) -> (Running, bool) {
         remember_long(&self.from, round);
         let before = changes(&self.to);
         let serving = Serving::begin(&self.there);
-        let mut sync = self.here.start(["sync", "--peer", &serving.address.to_string()]);
+        let sync = self.here.start(["sync", "--peer", &serving.address.to_string()]);
         until("something has come", || changes(&self.to) > before);
         stop(serving);
-        let some_are_missing = changes(&self.to) < changes(&self.from);
-        assert_eq!(sync.wait().success(), !some_are_missing, "it says whether both are level");
-        some_are_missing
+        (sync, changes(&self.to) < changes(&self.from))
     }
 
     /// After another sync both hold everything, once.
@@ -68,8 +67,10 @@ impl Pair {
 #[test]
 fn a_server_that_is_killed_in_the_middle_of_a_sync_has_nothing_lost_and_nothing_twice() {
     let pair = Pair::new();
-    let in_the_middle = |round| pair.interrupt(round, |mut serving| serving.process.kill());
-    assert!((0..4).map(in_the_middle).filter(|cut| *cut).count() > 0, "no kill came in time to show anything");
+    let killed: Vec<_> = (0..5).map(|round| pair.interrupt(round, |mut serving| serving.process.kill())).collect();
+    let cut_short = killed.into_iter().rfind(|(_, is_short)| *is_short);
+    let (mut sync, _) = cut_short.expect("one kill of five comes in time");
+    assert!(!sync.wait().success(), "it does not say that both are level");
     pair.is_whole();
 }
 
@@ -77,7 +78,8 @@ fn a_server_that_is_killed_in_the_middle_of_a_sync_has_nothing_lost_and_nothing_
 fn a_server_that_is_told_to_end_in_the_middle_of_a_sync_ends_in_order() {
     let pair = Pair::new();
     for round in 0..2 {
-        pair.interrupt(round, |serving| assert!(serving.end().is_empty()));
+        let (mut sync, is_short) = pair.interrupt(round, |serving| assert!(serving.end().is_empty()));
+        assert_eq!(sync.wait().success(), !is_short, "it says whether both are level");
     }
     pair.is_whole();
 }
@@ -88,11 +90,12 @@ fn a_client_that_is_killed_in_the_middle_of_a_sync_costs_the_server_nothing() {
     remember_long(&pair.from, 0);
     let before = changes(&pair.to);
     let serving = Serving::begin(&pair.there);
-    let mut sync = pair.here.start(["sync", "--peer", &serving.address.to_string()]);
+    let address = serving.address.to_string();
+    let mut sync = pair.here.start(["sync", "--peer", &address]);
     until("something has come", || changes(&pair.to) > before);
     sync.kill();
     pair.there.remember("meanwhile");
-    pair.here.run(["sync", "--peer", &serving.address.to_string()]).succeeded();
+    pair.here.run(["sync", "--peer", &address]).succeeded();
     serving.end();
     assert_level(&pair.here, &pair.there);
     pair.is_whole();

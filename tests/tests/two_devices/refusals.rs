@@ -81,7 +81,7 @@ fn everything(root: &SigningKey, audience: PublicKey, expires: Option<u64>) -> G
     Grant::root(root, Terms { audience, caps, not_before: 0, expires, depth: 0, nonce: [7; 16] }).unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_device_that_nobody_has_let_in() {
     let attack = async |siege: &Siege, address| {
         let attacker = Attacker::greet(fresh_key(), address).await;
@@ -95,7 +95,7 @@ async fn a_device_that_nobody_has_let_in() {
     Siege::new().withstands(attack, &[("OPEN_NO_GRANT", 2)]).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_device_with_the_grant_of_another_namespace() {
     let attack = async |siege: &Siege, address| {
         let attacker = Attacker::greet(fresh_key(), address).await;
@@ -108,7 +108,7 @@ async fn a_device_with_the_grant_of_another_namespace() {
 }
 
 /// An honest device that has a memory of its own is told no more than a stranger, and its owner learns why.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_device_with_another_memory() {
     let attack = async |_: &Siege, address: SocketAddr| {
         let stranger = Device::new();
@@ -124,7 +124,7 @@ async fn a_device_with_another_memory() {
     Siege::new().withstands(attack, &[("NAMESPACE_UNKNOWN", 2)]).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_device_whose_grant_has_expired() {
     let attack = async |siege: &Siege, address| {
         let attacker = Attacker::greet(fresh_key(), address).await;
@@ -135,7 +135,7 @@ async fn a_device_whose_grant_has_expired() {
     Siege::new().withstands(attack, &[("OPEN_NO_GRANT", 1)]).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn changes_that_were_tampered_with() {
     let siege = Siege::new();
     let (key, grant) = siege.let_in();
@@ -159,7 +159,7 @@ async fn changes_that_were_tampered_with() {
 }
 
 /// That the attack above fails for no other reason than that it is one.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn the_same_change_as_it_was_signed_is_taken_in() {
     let siege = Siege::new();
     let (key, grant) = siege.let_in();
@@ -173,13 +173,14 @@ async fn the_same_change_as_it_was_signed_is_taken_in() {
     assert!(texts(&siege.served).contains(&"forged".to_owned()));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn bytes_that_are_no_message_and_frames_that_end_too_early() {
     let siege = Siege::new();
     let (key, grant) = siege.let_in();
     let attack = async |siege: &Siege, address| {
         let attacker = Attacker::greet(fresh_key(), address).await;
-        let garbage: [(fn(&mut Writer), CloseCode); 4] = [
+        type Write = fn(&mut Writer);
+        let garbage: [(Write, CloseCode); 4] = [
             (|w| w.text("garbage"), CloseCode::Malformed),
             (|w| w.array(5), CloseCode::Malformed),
             (|w| (0..100_000).for_each(|_| w.array(1)), CloseCode::Malformed),

@@ -1,10 +1,13 @@
 //! Cases 8 to 16: one meaning has one encoding, and nothing else is read.
 
-use memlet_auth::error::{GrantRefusal, StampRefusal};
+use memlet_auth::error::{GrantRefusal, RevocationRefusal, StampRefusal};
 use memlet_auth::grant::{Ability, Grant};
+use memlet_auth::limits::STATEMENT_BYTES_MAX;
+use memlet_auth::revocation::Revocation;
 use memlet_auth::stamp::{CompactStamp, Stamp};
+use memlet_auth::statements::Insertion;
 use memlet_core::codec::{Decode as _, DecodeError, Encode};
-use memlet_core::id::GrantId;
+use memlet_core::id::{Actor, GrantId, ReplicaId};
 
 use crate::fixture::*;
 
@@ -14,6 +17,11 @@ const CAPS: usize = 5;
 const NOT_BEFORE: usize = 6;
 const DEPTH: usize = 8;
 const NONCE: usize = 9;
+/// Items of a revocation.
+const TARGET: usize = 4;
+const KEEP: usize = 5;
+const UPHELD: usize = 6;
+const REVOCATION_NONCE: usize = 7;
 /// The last item of a stamp.
 const TIME: usize = 7;
 
@@ -176,4 +184,54 @@ fn case_16_other_bytes_of_the_same_meaning() {
     assert_eq!(grant_with(body, old), bytes, "the body was cut out right");
     world.refuses(&grant_with(&longer, old), &refusal);
     assert_eq!(world.ids(), [grant.id()]);
+}
+
+/// Asserts that the revocation is refused with `error` when one of its items is replaced.
+fn refuses_revocation(item: usize, bytes: impl Into<Vec<u8>>, error: DecodeError) {
+    let body = Items::of_revocation(GRANT).with(item, bytes).body();
+    World::new().refuses(&signed_revocation(ROOT, &body), &RevocationRefusal::Encoding(error));
+}
+
+#[test]
+fn a_revocation_has_one_encoding() {
+    let statement = signed_revocation(ROOT, &Items::of_revocation(GRANT).body());
+    assert_eq!(Revocation::parse(&statement).unwrap().to_bytes(), statement);
+    assert_eq!(World::new().statements.insert(&statement, public(ALICE)), Ok(Insertion::Parked(GRANT)));
+
+    // cases 8 to 14
+    let id = GRANT.to_cbor();
+    let target = |head: &[u8]| [head, &id].concat();
+    refuses_revocation(TARGET, target(&[0x82, 0x18, 0x00]), DecodeError::NotDeterministic);
+    refuses_revocation(TARGET, target(&[0x9f, 0x00]), DecodeError::NotDeterministic);
+    refuses_revocation(TARGET, target(&[0x81]), DecodeError::Expected("an array of another arity"));
+    refuses_revocation(TARGET, target(&[0x82, 0x20]), DecodeError::Expected("an unsigned integer"));
+    refuses_revocation(TARGET, target(&[0x82, 0x02]), DecodeError::Invalid("target of a revocation"));
+    refuses_revocation(UPHELD, [0x9b, 0x80, 0, 0, 0, 0, 0, 0, 0], DecodeError::Truncated);
+    refuses_revocation(UPHELD, [0x80, 0x00], DecodeError::Expected("a byte string"));
+    refuses_revocation(REVOCATION_NONCE, [bytes_item(&[9; 16]), vec![0]].concat(), DecodeError::Trailing);
+    for (version, refusal) in [(0, RevocationRefusal::Version(0)), (2, RevocationRefusal::Version(2))] {
+        let body = Items::of_revocation(GRANT).with(0, u64::to_cbor(&version)).body();
+        World::new().refuses(&signed_revocation(ROOT, &body), &refusal);
+    }
+    let long = signed_revocation(ROOT, &[0x81; STATEMENT_BYTES_MAX]);
+    World::new().refuses(&long, &RevocationRefusal::TooLong);
+    assert_eq!(Revocation::parse(&signed_grant(ROOT, &Items::of_grant().body())), Err(RevocationRefusal::Kind(1)));
+    let a_grants_signature = [&[0x83, 0x02], &signed_grant(ROOT, &Items::of_revocation(GRANT).body())[2..]].concat();
+    World::new().refuses(&a_grants_signature, &RevocationRefusal::Signature);
+}
+
+#[test]
+fn the_lists_of_a_revocation_rise() {
+    let kept = |replica: u8, seq: u64| {
+        let actor = Actor { device: public(ALICE), replica: ReplicaId([replica; 8]) };
+        [vec![0x83], actor.to_cbor(), seq.to_cbor(), CHANGE.to_cbor()].concat()
+    };
+    for (first, second) in [(1, 1), (2, 1)] {
+        let keep = [vec![0x82], kept(first, 1), kept(second, 2)].concat();
+        refuses_revocation(KEEP, keep, DecodeError::NotDeterministic);
+        let upheld = [vec![0x82], bytes_item(&[first; 32]), bytes_item(&[second; 32])].concat();
+        refuses_revocation(UPHELD, upheld, DecodeError::NotDeterministic);
+    }
+    let zero = [vec![0x81], kept(1, 0)].concat();
+    refuses_revocation(KEEP, zero, DecodeError::Invalid("sequence number of a kept change"));
 }

@@ -2,6 +2,7 @@
 
 use memlet_auth::grant::{Abilities, Ability, Cap, Grant, GrantBody, Terms};
 use memlet_auth::keys::{Signature, SigningKey};
+use memlet_auth::revocation::{Revocation, RevocationBody, Target};
 use memlet_auth::stamp::{Arrival, Stamp, StampContext, Verdict, VerifiedStamp};
 use memlet_auth::statements::{Insertion, StatementId, Statements};
 use memlet_auth::{chain::VerifiedGrant, error::StampRefusal, error::StatementRefusal};
@@ -20,6 +21,7 @@ pub(crate) const ROOT: u8 = 1;
 pub(crate) const ALICE: u8 = 2;
 pub(crate) const BOB: u8 = 3;
 pub(crate) const CAROL: u8 = 4;
+pub(crate) const DAVE: u8 = 5;
 
 pub(crate) fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
@@ -53,6 +55,17 @@ pub(crate) fn child(issuer: u8, parent: GrantId, terms: Terms) -> Grant {
     Grant::issue(&key(issuer), &body).unwrap()
 }
 
+/// A revocation by `issuer` that acts by `grant` and keeps nothing.
+pub(crate) fn revocation(issuer: u8, grant: Option<GrantId>, target: Target) -> RevocationBody {
+    let (keep, upheld, nonce) = Default::default();
+    RevocationBody { namespace: namespace(), issuer: public(issuer), grant, target, keep, upheld, nonce }
+}
+
+/// Signs a revocation by `issuer`.
+pub(crate) fn revoke(issuer: u8, body: &RevocationBody) -> Revocation {
+    Revocation::issue(&key(issuer), body).unwrap()
+}
+
 /// The statements of the namespace and shorthands to fill and ask them.
 pub(crate) struct World {
     pub(crate) statements: Statements,
@@ -72,6 +85,13 @@ impl World {
         let added = vec![StatementId::Grant(grant.id())];
         assert_eq!(self.insert(grant), Ok(Insertion::New { added, refused: vec![] }));
         grant.id()
+    }
+
+    /// Inserts a revocation that must be accepted.
+    pub(crate) fn add_revocation(&mut self, revocation: &Revocation) {
+        let added = vec![StatementId::Revocation(revocation.id())];
+        let inserted = self.statements.insert(&revocation.to_bytes(), public(ALICE));
+        assert_eq!(inserted, Ok(Insertion::New { added, refused: vec![] }));
     }
 
     /// Adds a grant directly under the root key.
@@ -155,6 +175,22 @@ impl Items {
         ])
     }
 
+    /// A revocation by the root key of a grant, keeping one change. Items: version, namespace, issuer, issuer's grant,
+    /// target, keep, upheld, nonce.
+    pub(crate) fn of_revocation(target: GrantId) -> Self {
+        let actor = Actor { device: public(ALICE), replica: ReplicaId([0; 8]) };
+        Self(vec![
+            1u64.to_cbor(),
+            namespace().to_cbor(),
+            public(ROOT).to_cbor(),
+            vec![0xf6],
+            [vec![0x82, 0x00], target.to_cbor()].concat(),
+            [vec![0x81, 0x83], actor.to_cbor(), 7u64.to_cbor(), CHANGE.to_cbor()].concat(),
+            vec![0x80],
+            bytes_item(&[9; 16]),
+        ])
+    }
+
     /// Alice's own stamp. Items: version, namespace, epoch, author, grant, device, change, time.
     pub(crate) fn of_stamp(grant: GrantId) -> Self {
         Self(vec![
@@ -195,6 +231,15 @@ pub(crate) fn signed_grant(issuer: u8, body: &[u8]) -> Vec<u8> {
 
 pub(crate) fn grant_with(body: &[u8], signature: Signature) -> Vec<u8> {
     [vec![0x83, 0x01], bytes_item(body), signature.to_cbor()].concat()
+}
+
+/// A revocation statement around any body, honestly signed.
+pub(crate) fn signed_revocation(issuer: u8, body: &[u8]) -> Vec<u8> {
+    revocation_with(body, key(issuer).sign(&[b"memlet/revocation/1\0", body].concat()))
+}
+
+pub(crate) fn revocation_with(body: &[u8], signature: Signature) -> Vec<u8> {
+    [vec![0x83, 0x02], bytes_item(body), signature.to_cbor()].concat()
 }
 
 /// A full stamp around any body, honestly signed by one key.

@@ -4,9 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod chain;
+mod counting;
 mod encoding;
 mod fixture;
+mod history;
 mod paths;
 mod properties;
+mod revocation;
 mod signatures;
 mod time;

@@ -17,7 +17,7 @@ fn any_path() -> impl Strategy<Value = Path> {
 }
 
 /// Often `grant` with what else there is, or no chain would give anything.
-fn any_cap() -> impl Strategy<Value = Cap> {
+pub(crate) fn any_cap() -> impl Strategy<Value = Cap> {
     (subsequence(Ability::ALL.to_vec(), 0..=7), prop::bool::weighted(0.7), any_path()).prop_map(
         |(mut abilities, passes_on, path)| {
             if passes_on {

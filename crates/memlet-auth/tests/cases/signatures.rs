@@ -5,10 +5,10 @@ use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::IsIdentity;
 use ed25519_dalek::{Digest as _, Sha512, Verifier as _};
-use memlet_auth::error::{GrantRefusal, KeyError, StampRefusal};
+use memlet_auth::error::{GrantRefusal, KeyError, RevocationRefusal, StampRefusal};
 use memlet_auth::keys::{Signature, VerifyingKey};
 use memlet_auth::stamp::Stamp;
-use memlet_auth::statements::Statements;
+use memlet_auth::statements::{Insertion, Statements};
 use memlet_core::codec::{DecodeError, Encode};
 use memlet_core::id::{GrantId, NamespaceId, PublicKey};
 
@@ -254,4 +254,40 @@ fn case_07_keys_of_another_length_or_of_one_byte() {
     }
     assert_eq!(VerifyingKey::from_slice(&[0x00; 32]), Err(KeyError::SmallOrder));
     assert_eq!(VerifyingKey::from_slice(&[0xff; 32]), Err(KeyError::NotCanonical));
+}
+
+#[test]
+fn a_revocation_is_signed_by_its_issuer_in_its_own_namespace() {
+    let mut world = World::new();
+    let grant = world.add_root(terms(ALICE, 0, [cap(&[Write], "w")]));
+    let items = Items::of_revocation(grant);
+    let body = items.body();
+    // case 1, with and without the honest one
+    let Signature(honest) = key(ROOT).sign(&[b"memlet/revocation/1\0", body.as_slice()].concat());
+    for round in 0..2 {
+        for bit in 0..512 {
+            let mut flipped = honest;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            world.refuses(&revocation_with(&body, Signature(flipped)), &RevocationRefusal::Signature);
+        }
+        let inserted = world.statements.insert(&revocation_with(&body, Signature(honest)), public(ALICE));
+        assert_eq!(matches!(inserted, Ok(Insertion::New { .. })), round == 0);
+    }
+    // case 2
+    world.refuses(&signed_revocation(BOB, &items.with(7, bytes_item(&[8; 16])).body()), &RevocationRefusal::Signature);
+    // cases 3 and 4
+    let mut identity = [0; 32];
+    identity[0] = 1;
+    for (bad, error) in [(identity, KeyError::SmallOrder), ([0xff; 32], KeyError::NotCanonical)] {
+        let unknown = GrantId([7; 32]).to_cbor();
+        let body = items.with(ISSUER, bytes_item(&bad)).with(3, unknown).body();
+        world.refuses(&signed_revocation(ROOT, &body), &RevocationRefusal::IssuerKey(error));
+    }
+    // cases 26 and 27
+    let body = items.with(ISSUER, public(BOB).to_cbor()).body();
+    world.refuses(&signed_revocation(BOB, &body), &RevocationRefusal::NotRoot);
+    let body = items.with(ISSUER, public(BOB).to_cbor()).with(3, grant.to_cbor()).body();
+    world.refuses(&signed_revocation(BOB, &body), &RevocationRefusal::NotTheAudience);
+    let body = items.with(1, public(BOB).to_cbor()).body();
+    world.refuses(&signed_revocation(ROOT, &body), &RevocationRefusal::Namespace);
 }

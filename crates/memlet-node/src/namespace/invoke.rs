@@ -29,7 +29,8 @@ pub(super) struct Standing {
 
 impl Authority for Standing {
     fn permits(&self, ability: Ability, path: &Path) -> bool {
-        let allows = |grant: &Arc<VerifiedGrant>| grant.check_request(ability, path, self.now_ms, &self.revoked).is_ok();
+        let allows =
+            |grant: &Arc<VerifiedGrant>| grant.check_request(ability, path, self.now_ms, &self.revoked).is_ok();
         self.grant.as_ref().is_some_and(allows)
     }
 

@@ -6,6 +6,7 @@ use memlet_auth::keys::SigningKey;
 use memlet_auth::proof::InviteSecret;
 use memlet_core::id::{NamespaceId, PublicKey};
 use memlet_node::{Node, NodeError, Role};
+use memlet_sync::code::CloseCode;
 use memlet_sync::invite::Invite;
 use memlet_sync::name::DeviceName;
 use tokio::task::JoinSet;

@@ -80,7 +80,9 @@ impl JoinFailed {
 /// If `identity` is not that of the node's device.
 pub async fn join(node: Node, identity: Identity, name: DeviceName, invite: &Invite) -> Result<Joining, JoinFailed> {
     let (here, namespace) = (node.clone(), invite.namespace);
-    if blocking(move || here.namespaces()).await??.contains(&namespace) {
+    // without a home, a namespace that is here was left by a join that was cut short, and this one completes it
+    let known = move || Ok::<_, NodeError>(here.home()?.is_some() && here.namespaces()?.contains(&namespace));
+    if blocking(known).await?? {
         return Err(NodeError::NamespaceExists(namespace).into());
     }
     let running = Running::start(node, identity, name.clone(), &EndpointOptions::default())?;

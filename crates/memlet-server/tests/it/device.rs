@@ -8,7 +8,7 @@ use memlet_core::id::{NamespaceId, PublicKey};
 use memlet_node::{Caller, Environment, Node, Role};
 use memlet_server::quic::{EndpointOptions, Identity};
 use memlet_server::{PeerAddress, PeerSync, ServeOptions, Server, SyncWith, sync_once};
-use memlet_store::MemoryDisk;
+use memlet_store::{Fault, MemoryDisk};
 use memlet_sync::name::{Address, DeviceName};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -48,6 +48,11 @@ impl Device {
     /// Another process of this device.
     pub(crate) fn process(&self) -> Self {
         Self::on(self.seed, Arc::clone(&self.disk))
+    }
+
+    /// Its disk is full for one commit, after `after` more.
+    pub(crate) fn fail_commit(&self, after: u64) {
+        self.disk.inject(Fault::Full, after, 1);
     }
 
     /// Its power fails: what was not made durable is lost.

@@ -97,3 +97,23 @@ async fn a_server_without_an_invite_lets_no_one_in_and_tells_nothing() {
     assert!(matches!(error, JoinFailed::Refused(JoinError::WrongSecret)), "{error}");
     assert_eq!(a_serves.refusals("INVITE_WRONG_SECRET"), 1);
 }
+
+/// A joiner was killed when it had written its grants and not yet that they are of its home. It was told that it had joined
+/// before, by the same invite that it was to use again.
+#[tokio::test]
+async fn a_join_that_was_cut_short_is_completed_by_the_same_invite() {
+    let (a, b) = (Device::first(1, 100), Device::new(2));
+    a.remember("dear");
+    let invitation = invite(&a).await;
+    let good = Invite::parse(&invitation.uri()).unwrap();
+    let joined = tokio::spawn(invitation.joined());
+    b.fail_commit(1);
+    let error = within(join(b.node.clone(), b.identity(), name(), &good)).await.unwrap_err();
+    assert_eq!(error.code(), "STORE_FULL");
+    assert_eq!((b.node.namespaces().unwrap(), b.node.home().unwrap()), (vec![a.home()], None));
+
+    let joining = within(join(b.node.clone(), b.identity(), name(), &good)).await.unwrap();
+    assert!(joining.sync.unwrap().level);
+    assert!(within(joined).await.unwrap().unwrap().level);
+    assert_eq!(b.recall(), "1. dear");
+}

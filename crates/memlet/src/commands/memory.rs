@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use memlet_auth::did::to_did;
 use memlet_core::id::PublicKey;
 use memlet_core::path::Path;
 use memlet_node::{Caller, ListEntry};
@@ -58,8 +59,10 @@ pub(super) fn forget(context: &Context, item: &Item, list: &List, retry: &Retry)
 pub(super) fn list(context: &Context, list: &List) -> Result<(), Failure> {
     let path =
         Path::parse(&list.path).map_err(|error| Failure::Usage(format!("{:?} is no path: {error}", list.path)))?;
-    let entries = context.existing_or_empty()?.entries(&Caller::Device, &path)?;
-    let names = context.find()?.map(|memory| memory.device_names()).transpose()?.unwrap_or_default();
+    let (entries, names) = match context.find()? {
+        Some(memory) => (memory.namespace.entries(&Caller::Device, &path)?, memory.device_names()?),
+        None => (Vec::new(), BTreeMap::new()),
+    };
     let rows = Json::Array(entries.iter().map(row).collect());
     context.output.result(&rows, |_| {
         let line = |entry: &ListEntry| {
@@ -80,14 +83,14 @@ fn row(entry: &ListEntry) -> Json {
         "value": entry.value,
         "written_ms": entry.written_ms,
         "rewritten_ms": entry.rewritten_ms,
-        "device": memlet_auth::did::to_did(&entry.device),
-        "author": entry.author.as_ref().map(memlet_auth::did::to_did),
+        "device": to_did(&entry.device),
+        "author": entry.author.as_ref().map(to_did),
     })
 }
 
 /// Who wrote an item last, for people: the name of the device, and the agent on it if one wrote.
 fn author(entry: &ListEntry, names: &BTreeMap<PublicKey, String>) -> String {
-    let name = |key| names.get(key).cloned().unwrap_or_else(|| memlet_auth::did::to_did(key));
+    let name = |key| names.get(key).cloned().unwrap_or_else(|| to_did(key));
     match &entry.author {
         Some(author) if *author != entry.device => format!("{} on {}", name(author), name(&entry.device)),
         _ => name(&entry.device),

@@ -235,7 +235,8 @@ mod tests {
     fn what_a_change_names_rises_and_its_columns_are_those_of_format_1() {
         let check = |actors: &[&[u8]], columns: &[(u8, &[u8])]| check(&body(actors, columns));
         assert_eq!(check(&[&[0], &[1, 2]], &[(0x42, &[]), (0x57, &[])]), Ok(()));
-        let wrong: [(&[&[u8]], &[(u8, &[u8])]); 4] = [
+        type Named<'a> = (&'a [&'a [u8]], &'a [(u8, &'a [u8])]);
+        let wrong: [Named<'_>; 4] = [
             (&[&[], &[]], &[]),
             (&[&[2], &[1]], &[]),
             // of two columns of one number Automerge reads the last

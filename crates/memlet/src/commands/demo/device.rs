@@ -7,7 +7,9 @@ use std::path::Path;
 use memlet_node::{Namespace, Role};
 use memlet_server::home::Home;
 use memlet_server::quic::{EndpointOptions, Identity};
-use memlet_server::{Invitation, InviteOptions, PeerAddress, ServeOptions, Server, SyncWith, join, sync_once};
+use memlet_server::{
+    Invitation, InviteOptions, PeerAddress, PeerSync, ServeOptions, Server, SyncWith, join, sync_once,
+};
 use memlet_sync::invite::Invite;
 use memlet_sync::name::{Address, DeviceName};
 use serde_json::{Value as Json, json};
@@ -93,10 +95,8 @@ impl Device {
         };
         let (served, syncs) = tokio::join!(serving, syncing);
         served?;
-        let level = |outcomes: &Vec<Result<memlet_server::SyncOutcome, memlet_server::SyncError>>| {
-            !outcomes.is_empty() && outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|outcome| outcome.level))
-        };
-        Ok(syncs?.iter().any(|sync| sync.namespaces.as_ref().is_ok_and(level)))
+        let [PeerSync { namespaces: Ok(outcomes), .. }] = &syncs?[..] else { return Ok(false) };
+        Ok(matches!(&outcomes[..], [Ok(outcome)] if outcome.level))
     }
 
     fn namespace(&self) -> Result<Namespace, Failure> {
