@@ -15,7 +15,7 @@ pub use holding::{Holding, Operations};
 
 use crate::failure::{Checker, Failure};
 
-/// Names an operation: its index in [`Model::operations`].
+/// Names an operation: its place among the operations of a model.
 pub type OperationId = usize;
 /// Names an item.
 pub type ItemId = usize;

@@ -13,6 +13,7 @@ use crate::error::NodeError;
 const REPLICA_KEY: &[u8] = b"replica";
 const DEVICE_KEY: &[u8] = b"device";
 const PLACE_KEY: &[u8] = b"place";
+const RENEWED_KEY: &[u8] = b"renewed at";
 
 /// Makes sure that the store has a replica id of its own and belongs to `device`.
 pub(crate) fn claim(store: &dyn Store, device: &PublicKey, environment: &dyn Environment) -> Result<(), NodeError> {
@@ -34,12 +35,19 @@ pub(crate) fn claim(store: &dyn Store, device: &PublicKey, environment: &dyn Env
     Ok(write.commit()?)
 }
 
-/// Gives the store a new replica id, if `old` is still its own: what it wrote under that is elsewhere already.
+/// Gives the store a new replica id, if `old` is still its own: a peer says that what it wrote under that is elsewhere already.
+///
+/// The peer may lie, and every id stays in all clocks for ever, so this happens once a day at most.
 pub(crate) fn renew(store: &dyn Store, old: &ReplicaId, environment: &dyn Environment) -> Result<(), NodeError> {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
     let mut write = store.write(Scope::Store)?;
-    if current(&*write)? != *old {
+    let renewed = write.get(Scope::Store, Table::Node, RENEWED_KEY)?;
+    let renewed_ms = renewed.and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes);
+    let now_ms = environment.now_ms();
+    if current(&*write)? != *old || renewed_ms.is_some_and(|last_ms| now_ms.abs_diff(last_ms) < DAY_MS) {
         return Ok(());
     }
+    write.put(Table::Node, RENEWED_KEY, &now_ms.to_be_bytes())?;
     mint(&mut *write, environment)?;
     Ok(write.commit()?)
 }

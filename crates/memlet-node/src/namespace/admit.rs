@@ -17,6 +17,7 @@ use memlet_sync::replica::{Admission, StampedChange, StatementAdmission};
 
 use super::log::StoredChange;
 use super::open::Open;
+use super::waiting::WaitsFor;
 use super::{Namespace, Outcome};
 use crate::error::NodeError;
 
@@ -50,10 +51,8 @@ impl Refused {
 enum Judged {
     Applied(ChangeHead),
     Known(ChangeHead),
-    /// It waits for a grant or for a change before it.
-    Parked,
-    /// Its stamp holds, but for the time it claims.
-    Held(ChangeHead),
+    /// It waits for something; with its head if its stamp holds, but for the time it claims.
+    Waits(WaitsFor, Option<ChangeHead>),
 }
 
 /// Why a change was not judged.
@@ -90,56 +89,60 @@ impl Namespace {
 
     fn admit_together(&self, changes: &[StampedChange]) -> Result<Admission, NodeError> {
         self.transact(|open, write| {
+            let now_ms = self.shared.now_ms();
             let mut admission = Admission::default();
-            // What waited is tried again with what came, since each may be what another waits for.
-            let waited = open.waiting.take().into_iter().map(|change| (change, false));
+            let waited = open.waiting.take(|reason| match reason {
+                WaitsFor::Grant => true,
+                WaitsFor::Time(due_ms) => due_ms <= now_ms,
+                WaitsFor::Dependency => false,
+            });
+            // What waited says nothing of what this peer holds, and was counted when it came.
+            let waited = waited.into_iter().map(|change| (change, false));
             let mut queue: Vec<_> = waited.chain(changes.iter().map(|change| (change.clone(), true))).collect();
-            loop {
+            let mut undecided = Vec::new();
+            while !queue.is_empty() {
                 let before = admission.applied;
-                let mut undecided = Vec::new();
                 for (change, is_new) in queue {
                     match self.judge(open, write, &change) {
                         Ok(Judged::Applied(head)) => {
                             admission.applied += 1;
-                            carry(&mut admission, &head);
+                            carry(&mut admission, is_new, &head);
                         }
                         Ok(Judged::Known(head)) => {
                             admission.known += u64::from(is_new);
-                            carry(&mut admission, &head);
+                            carry(&mut admission, is_new, &head);
                         }
-                        Ok(waits) => undecided.push((change, is_new, waits)),
+                        Ok(Judged::Waits(reason, head)) => undecided.push((change, is_new, reason, head)),
                         Err(Failure::Refused(refused)) => {
                             tracing::debug!(%refused, "a change was refused");
                             self.shared.count_refusal(refused.code());
-                            admission.refused.push(refused.code());
+                            admission.refused.extend(is_new.then(|| refused.code()));
                         }
                         Err(Failure::Node(error)) => return Err(error),
                     }
                 }
-                if admission.applied == before {
-                    self.let_wait(open, undecided, &mut admission);
-                    break;
+                // What was applied may be what others waited for.
+                let grown = admission.applied > before;
+                let is_freed = |reason| grown && reason == WaitsFor::Dependency;
+                let freed = open.waiting.take(is_freed).into_iter().map(|change| (change, false));
+                let here = undecided.extract_if(.., |(_, _, reason, _)| is_freed(*reason));
+                queue = freed.chain(here.map(|(change, is_new, ..)| (change, is_new))).collect();
+            }
+            for (change, is_new, reason, head) in undecided {
+                match head {
+                    Some(head) => {
+                        admission.held += u64::from(is_new);
+                        carry(&mut admission, is_new, &head);
+                    }
+                    None => admission.parked += u64::from(is_new),
                 }
-                queue = undecided.into_iter().map(|(change, is_new, _)| (change, is_new)).collect();
+                for _ in 0..open.waiting.push(change, reason) {
+                    self.shared.count_refusal("WAITING_FULL");
+                }
             }
             open.document.seal()?;
             Ok(if admission.applied > 0 { Outcome::Commit(admission) } else { Outcome::Leave(admission) })
         })
-    }
-
-    fn let_wait(&self, open: &mut Open, undecided: Vec<(StampedChange, bool, Judged)>, admission: &mut Admission) {
-        for (change, is_new, waits) in undecided {
-            match waits {
-                Judged::Held(head) => {
-                    admission.held += u64::from(is_new);
-                    carry(admission, &head);
-                }
-                _ => admission.parked += u64::from(is_new),
-            }
-            for _ in 0..open.waiting.push(change) {
-                self.shared.count_refusal("WAITING_FULL");
-            }
-        }
     }
 
     /// Judges one change and, if it holds, applies it in memory and puts it into the open write.
@@ -148,7 +151,9 @@ impl Namespace {
         if open.document.knows(&head.hash) {
             return Ok(Judged::Known(head));
         }
-        let Some(grant) = open.statements.find(&stamped.grant).cloned() else { return Ok(Judged::Parked) };
+        let Some(grant) = open.statements.find(&stamped.grant).cloned() else {
+            return Ok(Judged::Waits(WaitsFor::Grant, None));
+        };
         let stamp = CompactStamp { grant: grant.id(), time_ms: stamped.time_ms, signatures: stamped.signatures };
         let arrival = Arrival {
             epoch: open.document.epoch().1,
@@ -159,8 +164,8 @@ impl Namespace {
         };
         match stamp.verify(&open.statements, &arrival)? {
             Verdict::Verified(_) => {}
-            Verdict::Parked(_) => return Ok(Judged::Parked),
-            Verdict::Held { .. } => return Ok(Judged::Held(head)),
+            Verdict::Parked(_) => return Ok(Judged::Waits(WaitsFor::Grant, None)),
+            Verdict::Held { due_ms } => return Ok(Judged::Waits(WaitsFor::Time(due_ms), Some(head))),
         }
         let parsed = Parsed::from_bytes(&stamped.change)?;
         let permits = |effects: &Effects| Ok(check_effects(&grant, effects)?);
@@ -170,7 +175,9 @@ impl Namespace {
                 open.append(write, &head, &stored).map_err(Failure::Node)?;
                 Ok(Judged::Applied(head))
             }
-            Err(AdmitError::Refused(Refused::Claim(Refusal::MissingDependency))) => Ok(Judged::Parked),
+            Err(AdmitError::Refused(Refused::Claim(Refusal::MissingDependency))) => {
+                Ok(Judged::Waits(WaitsFor::Dependency, None))
+            }
             Err(AdmitError::Refused(refused)) => Err(Failure::Refused(refused)),
             Err(AdmitError::Broken(broken)) => Err(Failure::Node(broken.into())),
         }
@@ -210,7 +217,11 @@ impl Namespace {
     }
 }
 
-fn carry(admission: &mut Admission, head: &ChangeHead) {
+/// Notes that the peer holds a change which it has just brought.
+fn carry(admission: &mut Admission, is_new: bool, head: &ChangeHead) {
+    if !is_new {
+        return;
+    }
     let tip = Tip { seq: head.seq, change: ChangeRef::of(&head.hash) };
     admission.carried.raise(ActorRef::of(&head.actor), tip);
 }

@@ -374,3 +374,16 @@ fn a_device_of_another_namespace_is_not_trusted() {
     assert!(c.home().replica().trusts(&a.node.device(), NOW_MS).unwrap());
     assert!(sync(&a, &c).level);
 }
+
+/// A waiting change of one peer was taken for something that another peer had brought, so it was never sent to that one.
+#[test]
+fn what_waited_is_not_believed_to_be_held_by_whoever_comes_next() {
+    let a = first(1, ROOT);
+    let mallory = Mallory::with(&[Ability::Write], "w");
+    mallory.introduce(&a);
+    let ahead_ms = 11 * 60 * 1_000;
+    a.home().admit(vec![mallory.write(&a, NOW_MS + ahead_ms, says("w/memory", "held"))]).unwrap();
+    a.clock.now_ms.fetch_add(ahead_ms, Ordering::Relaxed);
+    let admission = a.home().admit(Vec::new()).unwrap();
+    assert_eq!((admission.applied, admission.carried.len()), (1, 0));
+}
