@@ -7,7 +7,7 @@ use memlet_auth::keys::SigningKey;
 use memlet_auth::proof::Exporter;
 use memlet_auth::stamp::{Stamp, StampContext};
 use memlet_core::codec::Encode as _;
-use memlet_core::document::{Author, Document};
+use memlet_core::document::{Author, ChangeHead, Document};
 use memlet_core::id::{Actor, GrantId, NamespaceId, PublicKey, ReplicaId};
 use memlet_core::path::Path;
 use memlet_core::value::Value;
@@ -145,7 +145,12 @@ impl Kit {
                 change.change[at] ^= 1 << stream.below(8);
                 framed(message(change))
             }
-            Attack::Restamped => framed(message(self.stamped(self.any(stream)?.change, self.grant?))),
+            Attack::Restamped => {
+                let change = self.any(stream)?.change;
+                // stamping its own change anew is its right
+                let of_another = ChangeHead::read(&change).ok()?.actor.device != self.key.public();
+                framed(message(self.stamped(of_another.then_some(change)?, self.grant?)))
+            }
             Attack::Forged if self.role.is_some_and(Role::forgets) => return None,
             Attack::Forged => framed(message(self.stamped(self.forgetting(self.own_actor(stream))?, self.grant?))),
             Attack::Widened if self.role.is_some_and(Role::forgets) => return None,

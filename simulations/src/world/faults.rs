@@ -64,6 +64,9 @@ impl World<'_> {
             }
             Action::Backup(number) => {
                 let device = &mut self.devices[number];
+                if device.in_doubt.is_some() {
+                    return Ok(());
+                }
                 device.backup = Some((device.disk.copy(), device.holdings.clone()));
             }
             Action::Restore { device, down_ms } => self.restore(device, down_ms),
@@ -109,7 +112,8 @@ impl World<'_> {
 
     /// A second machine starts with the key and a copy of the disk of a first.
     fn clone_device(&mut self, number: usize) -> Result<(), Failure> {
-        if self.devices.len() > self.setup.devices.len() {
+        // what a copy holds must be known: no write in doubt
+        if self.devices.len() > self.setup.devices.len() || self.devices[number].in_doubt.is_some() {
             return Ok(());
         }
         let original = &self.devices[number];
