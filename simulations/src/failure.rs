@@ -37,8 +37,6 @@ pub enum Checker {
     Stored,
     /// Nothing panics.
     NoPanic,
-    /// The same plan gives the same run.
-    Determinism,
 }
 
 /// A failed run.

@@ -74,9 +74,14 @@ impl Device {
         };
         let invitation = Invitation::open(inviter.home.node().clone(), inviter.identity(), options).await?;
         let invite = Invite::parse(&invitation.uri())?;
-        let joining = join(self.home.node().clone(), self.identity(), self.device_name(), &invite);
-        let (joined, joining) = tokio::join!(invitation.joined(), joining);
-        Ok(joined?.level && joining?.sync.is_ok_and(|outcome| outcome.level))
+        // Whichever side fails ends it: an invitation that nobody can use any more would be waited out.
+        let inviting = async { invitation.joined().await.map_err(Failure::from) };
+        let joining = async {
+            let joined = join(self.home.node().clone(), self.identity(), self.device_name(), &invite).await;
+            joined.map_err(Failure::from)
+        };
+        let (invited, joined) = tokio::try_join!(inviting, joining)?;
+        Ok(invited.level && joined.sync.is_ok_and(|outcome| outcome.level))
     }
 
     /// Syncs with `other`, which serves meanwhile. True if both end level.
