@@ -89,6 +89,11 @@ impl Revoked {
         }
     }
 
+    /// Whether no revocation reaches a grant, so that every change counts.
+    pub fn is_empty(&self) -> bool {
+        self.reaching.is_empty()
+    }
+
     /// Whether `grant` is revoked, or stands under one that is. What it keeps of the past makes no difference here.
     pub fn hits(&self, grant: &VerifiedGrant) -> bool {
         self.hitting(grant).next().is_some()

@@ -246,6 +246,18 @@ impl Document {
         self.history.tips()
     }
 
+    /// The changes that nothing applied depends on; all else lies in the past of one of them. The first change of the epoch, which
+    /// nobody signed, is left out.
+    pub fn heads(&self) -> impl Iterator<Item = &ChangeHash> {
+        self.history.heads().iter().filter(|hash| *hash != self.history.root())
+    }
+
+    /// What an applied change depends on, the first change of the epoch left out. None if the change has not been applied.
+    pub fn dependencies(&self, change: &ChangeHash) -> Option<impl Iterator<Item = &ChangeHash>> {
+        let deps = self.history.deps(change)?;
+        Some(deps.iter().filter(|hash| *hash != self.history.root()))
+    }
+
     /// Whose each replica id is.
     pub fn replicas(&self) -> &BTreeMap<ReplicaId, Binding> {
         &self.state.replicas

@@ -35,6 +35,14 @@ pub enum NodeError {
     /// This device holds no valid grant in the namespace.
     #[error("this device holds no valid grant in the namespace; ask for a new invite")]
     NoGrant,
+    /// A revocation would end no grant.
+    #[error(
+        "there is nothing to revoke: no such grant holds now, or this device may not revoke it; `memlet devices` shows who holds one"
+    )]
+    NothingToRevoke,
+    /// A revocation would end the grant of the device that issues it.
+    #[error("this would cut off this device itself; revoke it from another device, or with the root key there")]
+    RevokesItself,
     /// A statement is refused.
     #[error("a statement is refused: {0}")]
     Statement(#[from] StatementRefusal),
@@ -64,6 +72,8 @@ impl NodeError {
             Self::ChangeTooLarge => "TOO_LARGE",
             Self::Denied(error) => error.code(),
             Self::NoGrant => "NO_GRANT",
+            Self::NothingToRevoke => "NOTHING_TO_REVOKE",
+            Self::RevokesItself => "REVOKES_ITSELF",
             Self::Statement(error) => error.code(),
             Self::Grant(error) => error.code(),
             Self::Delegate(error) => error.code(),

@@ -17,7 +17,7 @@ pub use caller::{Agent, Caller};
 pub use environment::Environment;
 pub use error::{InvokeError, NodeError};
 pub use namespace::{
-    DeviceInfo, ListEntry, Namespace, NamespaceReplica, Role, Status, WAITING_BYTES_MAX, WAITING_CHANGES_MAX,
+    Cut, DeviceInfo, Keep, ListEntry, Namespace, NamespaceReplica, Role, Status, WAITING_BYTES_MAX, WAITING_CHANGES_MAX,
 };
 pub use node::Node;
 pub use peers::Peer;

@@ -16,16 +16,19 @@ use open::Open;
 
 mod admit;
 mod devices;
+mod documents;
 mod index;
 mod invoke;
 mod log;
 mod open;
 mod replica;
+mod revoke;
 mod status;
 mod waiting;
 
 pub use devices::{DeviceInfo, Role};
 pub use replica::NamespaceReplica;
+pub use revoke::{Cut, Keep};
 pub use status::{ListEntry, Status};
 pub use waiting::{WAITING_BYTES_MAX, WAITING_CHANGES_MAX};
 
@@ -77,7 +80,7 @@ impl Namespace {
     ) -> Result<(), NodeError> {
         let Written { change, effects } = written;
         admit::check_effects(grant, effects)?;
-        let context = StampContext { namespace: self.id, epoch: open.document.epoch().1 };
+        let context = StampContext { namespace: self.id, epoch: open.document().epoch().1 };
         // An actor's stamps never run backwards, whatever the wall clock does.
         let time_ms = self.shared.now_ms().max(open.index.stamped_ms(&change.actor));
         let device = &self.shared.device;
@@ -87,6 +90,7 @@ impl Namespace {
         };
         let stamp = Stamp::sign(context, grant.id(), change.hash, time_ms, author, device);
         let stored = StoredChange { stamp: stamp.compact(), change: change.bytes().to_vec() };
+        open.documents.wrote(written, &grant.id())?;
         open.append(write, &change.head(), &stored)
     }
 
@@ -107,7 +111,9 @@ impl Namespace {
             let mut write = self.shared.store.write(Scope::Namespace(self.id))?;
             // The write is also a read of the newest committed state.
             open.catch_up(&*write)?;
-            match act(open, &mut *write)? {
+            let outcome = act(open, &mut *write)?;
+            open.settle(&*write)?;
+            match outcome {
                 Outcome::Commit(output) => {
                     write.commit()?;
                     Ok((output, true))

@@ -52,6 +52,16 @@ pub(crate) fn renew(store: &dyn Store, old: &ReplicaId, environment: &dyn Enviro
     Ok(write.commit()?)
 }
 
+/// Gives the store a new replica id, if `old` is still its own: what it wrote last under that no longer counts.
+pub(crate) fn replace(store: &dyn Store, old: &ReplicaId, environment: &dyn Environment) -> Result<(), NodeError> {
+    let mut write = store.write(Scope::Store)?;
+    if current(&*write)? == *old {
+        mint(&mut *write, environment)?;
+        write.commit()?;
+    }
+    Ok(())
+}
+
 /// The id under which the store writes.
 pub(crate) fn current(read: &dyn Read) -> Result<ReplicaId, NodeError> {
     let stored = read.get(Scope::Store, Table::Node, REPLICA_KEY)?;

@@ -6,6 +6,8 @@
 mod admission;
 #[path = "node/errors.rs"]
 mod errors;
+#[path = "node/revocation.rs"]
+mod revocation;
 #[path = "node/sharing.rs"]
 mod sharing;
 #[path = "node/support.rs"]

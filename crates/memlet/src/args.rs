@@ -123,6 +123,14 @@ pub(crate) enum Command {
         #[arg(value_name = "list", hide = true)]
         list: Option<ListWord>,
     },
+    /// Cut off a device, and every device and agent that it let in; this cannot be undone
+    Revoke {
+        /// Its name or did:key, as `devices` shows them, or the first characters of the key
+        device: String,
+        /// What stays of what it wrote
+        #[arg(long, value_name = "WHAT", default_value = "known")]
+        keep: KeepWord,
+    },
     /// Exchange with other devices until both sides are level
     Sync {
         #[arg(value_name = "now", hide = true)]
@@ -194,6 +202,14 @@ pub(crate) enum Role {
     Device,
     /// A node that holds and relays, and can do nothing else
     Venue,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum KeepWord {
+    /// All that is here now; what it wrote and nobody brought here is lost
+    Known,
+    /// Nothing, but for what other devices have built on
+    Nothing,
 }
 
 /// `device list` says the same as `devices`.

@@ -6,6 +6,7 @@ mod devices;
 mod exchange;
 mod help;
 mod memory;
+mod revoke;
 mod serve;
 mod sync;
 mod workspace;
@@ -34,6 +35,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<(), Failure> {
         Command::Doctor => care::doctor(context),
         Command::Id => devices::id(context),
         Command::Devices { list: _ } => devices::devices(context),
+        Command::Revoke { device, keep } => revoke::revoke(context, &device, keep),
         Command::Invite { role, listen } => devices::invite(context, role, &listen),
         Command::Join { uri } => devices::join(context, &uri),
         Command::Sync { now: _, peer } => sync::sync(context, peer.as_deref()),

@@ -20,6 +20,8 @@ pub struct Tip {
 /// The applied changes of one epoch.
 #[derive(Clone, Debug)]
 pub(super) struct History {
+    /// The first change of the epoch, which nobody signed.
+    root: ChangeHash,
     entries: BTreeMap<ChangeHash, Entry>,
     heads: BTreeSet<ChangeHash>,
     tips: BTreeMap<Actor, Tip>,
@@ -34,6 +36,7 @@ struct Entry {
     clock: Clock,
     /// The latest time in that past, its own included.
     hlc: Hlc,
+    deps: Vec<ChangeHash>,
 }
 
 /// What the dependencies of a change amount to.
@@ -48,8 +51,9 @@ pub(super) struct Past {
 
 impl History {
     pub(super) fn new(genesis: &Genesis) -> Self {
-        let entry = Entry { max_op: GENESIS_OPS, clock: Clock::default(), hlc: Hlc::default() };
+        let entry = Entry { max_op: GENESIS_OPS, clock: Clock::default(), hlc: Hlc::default(), deps: Vec::new() };
         Self {
+            root: genesis.hash,
             entries: BTreeMap::from([(genesis.hash, entry)]),
             heads: BTreeSet::from([genesis.hash]),
             tips: BTreeMap::new(),
@@ -77,6 +81,15 @@ impl History {
 
     pub(super) fn knows(&self, hash: &ChangeHash) -> bool {
         self.entries.contains_key(hash)
+    }
+
+    pub(super) fn root(&self) -> &ChangeHash {
+        &self.root
+    }
+
+    /// What the change depends on; none if it is unknown here.
+    pub(super) fn deps(&self, hash: &ChangeHash) -> Option<&[ChangeHash]> {
+        self.entries.get(hash).map(|entry| entry.deps.as_slice())
     }
 
     pub(super) fn heads(&self) -> &BTreeSet<ChangeHash> {
@@ -112,6 +125,6 @@ impl History {
         }
         self.heads.insert(change.hash);
         self.tips.insert(change.actor, Tip { seq: change.seq, hash: change.hash });
-        self.entries.insert(change.hash, Entry { max_op: change.max_op(), clock, hlc });
+        self.entries.insert(change.hash, Entry { max_op: change.max_op(), clock, hlc, deps: change.deps.clone() });
     }
 }

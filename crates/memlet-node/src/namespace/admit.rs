@@ -3,6 +3,8 @@
 //! The order of the checks is that of the gate: signature and grant before anything is parsed, then what the change claims,
 //! then what it does against what its author may do.
 
+use std::sync::Arc;
+
 use memlet_auth::chain::VerifiedGrant;
 use memlet_auth::effects;
 use memlet_auth::error::{Denied, StampRefusal};
@@ -140,7 +142,6 @@ impl Namespace {
                     self.shared.count_refusal("WAITING_FULL");
                 }
             }
-            open.document.seal()?;
             Ok(if admission.applied > 0 { Outcome::Commit(admission) } else { Outcome::Leave(admission) })
         })
     }
@@ -148,7 +149,7 @@ impl Namespace {
     /// Judges one change and, if it holds, applies it in memory and puts it into the open write.
     fn judge(&self, open: &mut Open, write: &mut dyn Write, stamped: &StampedChange) -> Result<Judged, Failure> {
         let head = ChangeHead::read(&stamped.change)?;
-        if open.document.knows(&head.hash) {
+        if open.documents.all().knows(&head.hash) {
             return Ok(Judged::Known(head));
         }
         let Some(grant) = open.statements.find(&stamped.grant).cloned() else {
@@ -156,7 +157,7 @@ impl Namespace {
         };
         let stamp = CompactStamp { grant: grant.id(), time_ms: stamped.time_ms, signatures: stamped.signatures };
         let arrival = Arrival {
-            epoch: open.document.epoch().1,
+            epoch: open.document().epoch().1,
             actor: head.actor,
             change: head.hash,
             previous_ms: open.index.stamped_ms(&head.actor),
@@ -169,7 +170,8 @@ impl Namespace {
         }
         let parsed = Parsed::from_bytes(&stamped.change)?;
         let permits = |effects: &Effects| Ok(check_effects(&grant, effects)?);
-        match open.document.admit::<Refused>(&parsed, &grant.id(), permits) {
+        let revoked = Arc::clone(open.statements.revoked());
+        match open.documents.admit::<Refused>(&parsed, &grant, &revoked, permits) {
             Ok(()) => {
                 let stored = StoredChange { stamp, change: stamped.change.clone() };
                 open.append(write, &head, &stored).map_err(Failure::Node)?;

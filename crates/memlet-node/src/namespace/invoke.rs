@@ -7,7 +7,7 @@ use memlet_auth::chain::VerifiedGrant;
 use memlet_auth::grant::Ability;
 use memlet_auth::revoked::Revoked;
 use memlet_core::document::Author;
-use memlet_core::id::{GrantId, NamespaceId, PublicKey};
+use memlet_core::id::{GrantId, NamespaceId, PublicKey, ReplicaId};
 use memlet_core::path::Path;
 use memlet_store::{Read, Scope, Table, Write};
 use serde_json::Value as Json;
@@ -18,6 +18,16 @@ use crate::caller::Caller;
 use crate::environment::random;
 use crate::error::{InvokeError, NodeError};
 use crate::ops::{self, Authority, Code, Mutation, OpError, Operation, REQUEST_KEPT_MS, Reading, Requests, Stored};
+use crate::replica;
+
+/// What became of a mutation.
+enum Tried {
+    Done(Json),
+    /// Nothing was written.
+    Refused(OpError),
+    /// Nothing was written: the next number of this replica id is taken by a change that counts no longer, so it needs another id.
+    CutOff(ReplicaId),
+}
 
 /// The caller of one operation: its grant, if it has one that holds now.
 pub(super) struct Standing {
@@ -60,22 +70,36 @@ impl Namespace {
         let mut random = || u64::from_be_bytes(random(&*self.shared.environment));
         let output = self.with_current(|open| {
             let standing = self.standing(open, caller);
-            Ok(ops::read(reading, input, &open.document, &standing, &mut random))
+            Ok(ops::read(reading, input, open.document(), &standing, &mut random))
         })?;
         Ok(output?)
     }
 
     fn run_mutation(&self, caller: &Caller, mutation: Mutation, input: &Json) -> Result<Json, InvokeError> {
-        let output = self.transact(|open, write| {
+        loop {
+            match self.try_mutation(caller, mutation, input)? {
+                Tried::Done(output) => return Ok(output),
+                Tried::Refused(error) => return Err(error.into()),
+                Tried::CutOff(own) => replica::replace(&*self.shared.store, &own, &*self.shared.environment)?,
+            }
+        }
+    }
+
+    fn try_mutation(&self, caller: &Caller, mutation: Mutation, input: &Json) -> Result<Tried, NodeError> {
+        self.transact(|open, write| {
             let standing = self.standing(open, caller);
+            let actor = self.shared.actor(&*write)?;
+            if open.documents.cut_off(&actor) {
+                return Ok(Outcome::Leave(Tried::CutOff(actor.replica)));
+            }
             // Without a grant the operation is refused before anything is drafted under this id.
             let grant = standing.grant.as_ref().map_or(GrantId([0; 32]), |grant| grant.id());
-            let author = Author { actor: self.shared.actor(&*write)?, grant };
-            let mut draft = open.document.draft(author, standing.now_ms);
+            let author = Author { actor, grant };
+            let mut draft = open.documents.shown_mut().draft(author, standing.now_ms);
             let requests = StoredRequests { read: &*write, id: self.id };
             let done = match ops::mutate(mutation, input, &mut draft, &standing, &requests, standing.now_ms) {
                 Ok(done) => done,
-                Err(error) => return Ok(Outcome::Leave(Err(error))),
+                Err(error) => return Ok(Outcome::Leave(Tried::Refused(error))),
             };
             let written = draft.commit().map_err(draft_error)?;
             if let Some(written) = &written {
@@ -86,11 +110,10 @@ impl Namespace {
                 prune_requests(write, self.id, standing.now_ms)?;
                 write.put(Table::Requests, request.id.as_bytes(), &request.stored.to_bytes())?;
             }
-            let output = Ok(done.output);
+            let output = Tried::Done(done.output);
             let is_news = written.is_some() || done.request.is_some();
             Ok(if is_news { Outcome::Commit(output) } else { Outcome::Leave(output) })
-        })?;
-        Ok(output?)
+        })
     }
 
     pub(super) fn standing(&self, open: &Open, caller: &Caller) -> Standing {

@@ -6,6 +6,7 @@ use std::ops::{Bound, ControlFlow};
 
 use memlet_auth::stamp::CompactStamp;
 use memlet_core::codec::{Decode, DecodeError, Encode, Reader, Writer};
+use memlet_core::document::ChangeHead;
 use memlet_core::id::NamespaceId;
 use memlet_store::{Read, Scope, StoreError, Table, Write};
 
@@ -18,6 +19,13 @@ pub(super) struct StoredChange {
     pub(super) stamp: CompactStamp,
     /// One uncompressed Automerge change.
     pub(super) change: Vec<u8>,
+}
+
+impl StoredChange {
+    /// Its hash, actor and number.
+    pub(super) fn head(&self) -> Result<ChangeHead, NodeError> {
+        ChangeHead::read(&self.change).map_err(|error| NodeError::Damaged(error.to_string()))
+    }
 }
 
 impl Encode for StoredChange {
@@ -76,6 +84,11 @@ pub(super) fn entries(read: &dyn Read, id: NamespaceId, table: Table, from: u64)
     checked.map(|()| found)
 }
 
+/// The changes from position `from` on.
+pub(super) fn changes(read: &dyn Read, id: NamespaceId, from: u64) -> Result<Vec<StoredChange>, NodeError> {
+    entries(read, id, Table::Changes, from)?.iter().map(|value| decode_change(value)).collect()
+}
+
 /// The change at `position`.
 pub(super) fn change(read: &dyn Read, id: NamespaceId, position: u64) -> Result<StoredChange, NodeError> {
     let value = read.get(Scope::Namespace(id), Table::Changes, &position.to_be_bytes())?;
@@ -84,7 +97,7 @@ pub(super) fn change(read: &dyn Read, id: NamespaceId, position: u64) -> Result<
 }
 
 /// Reads an entry of the log of changes.
-pub(super) fn decode_change(value: &[u8]) -> Result<StoredChange, NodeError> {
+fn decode_change(value: &[u8]) -> Result<StoredChange, NodeError> {
     StoredChange::from_cbor(value)
         .map_err(|error| NodeError::Damaged(format!("a stored change cannot be read: {error}")))
 }

@@ -14,6 +14,7 @@ use memlet_core::id::{NamespaceId, PublicKey};
 use memlet_core::path::Path;
 use memlet_store::{Read, Table, Write};
 
+use super::documents::Documents;
 use super::index::Index;
 use super::log::{self, StoredChange};
 use super::waiting::Waiting;
@@ -21,7 +22,7 @@ use crate::error::NodeError;
 
 /// What is known of a namespace, all of it also in the store but for what waits.
 pub(super) struct Open {
-    pub(super) document: Document,
+    pub(super) documents: Documents,
     pub(super) statements: Statements,
     pub(super) index: Index,
     /// Changes that cannot be judged yet.
@@ -33,7 +34,7 @@ impl Open {
     /// An empty namespace; [`Open::catch_up`] fills it.
     pub(super) fn new(id: NamespaceId) -> Result<Self, NodeError> {
         Ok(Self {
-            document: Document::new(id),
+            documents: Documents::new(id),
             statements: Statements::new(id)?,
             index: Index::default(),
             waiting: Waiting::default(),
@@ -43,7 +44,7 @@ impl Open {
 
     /// Takes in what was committed since, by whatever process. True if there was anything.
     pub(super) fn catch_up(&mut self, read: &dyn Read) -> Result<bool, NodeError> {
-        let id = self.document.namespace();
+        let id = self.document().namespace();
         let statements = log::len(read, id, Table::Statements)?;
         let changes = log::len(read, id, Table::Changes)?;
         let news = statements > self.statements_len || changes > self.index.len();
@@ -55,17 +56,28 @@ impl Open {
                 }
                 self.statements_len += 1;
             }
+            self.documents.statement_added(&self.statements);
         }
         if changes > self.index.len() {
-            let stored = log::entries(read, id, Table::Changes, self.index.len())?;
-            let stored = stored.iter().map(|value| log::decode_change(value)).collect::<Result<Vec<_>, _>>()?;
-            self.document.extend_stored(stored.iter().map(|stored| stored.change.as_slice()))?;
-            for StoredChange { stamp, change } in &stored {
-                let head = ChangeHead::read(change).map_err(|error| NodeError::Damaged(error.to_string()))?;
-                self.index.push(&head, stamp.time_ms);
+            let stored = log::changes(read, id, self.index.len())?;
+            self.documents.extend(&stored, &self.statements)?;
+            for change in &stored {
+                self.index.push(&change.head()?, change.stamp.time_ms);
             }
         }
+        self.settle(read)?;
         Ok(news)
+    }
+
+    /// What this replica shows.
+    pub(super) fn document(&self) -> &Document {
+        self.documents.shown()
+    }
+
+    /// Makes what is shown follow what came in.
+    pub(super) fn settle(&mut self, read: &dyn Read) -> Result<(), NodeError> {
+        let id = self.documents.shown().namespace();
+        self.documents.settle(&self.statements, || log::changes(read, id, 0))
     }
 
     /// Puts a change behind the log, in the store's open write and here.
@@ -94,6 +106,7 @@ impl Open {
                 log::append(write, Table::Statements, self.statements_len, &added)?;
                 self.statements_len += 1;
             }
+            self.documents.statement_added(&self.statements);
         }
         Ok(insertion)
     }

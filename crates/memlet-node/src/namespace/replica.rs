@@ -137,7 +137,7 @@ impl Replica for NamespaceReplica {
 
     fn state(&self) -> Result<State, Fault> {
         let state = self.0.with_current(|open| {
-            let (number, id) = open.document.epoch();
+            let (number, id) = open.document().epoch();
             let statements = open.statements.parents_first().map(|held| StatementRef::of(&held.id())).collect();
             Ok(State { epoch: Epoch { number, id }, clock: open.index.clock(), statements })
         });

@@ -23,6 +23,8 @@ pub struct Status {
     pub replicas: u64,
     /// Changes of peers that wait for a grant, for a change before them, or for the time they claim.
     pub waiting: u64,
+    /// Changes that are here and not shown, because a revocation does not keep them.
+    pub left_out: u64,
 }
 
 /// One item of a list, with its history as far as it is kept.
@@ -49,10 +51,11 @@ impl Namespace {
     pub fn status(&self) -> Result<Status, NodeError> {
         self.with_current(|open| {
             Ok(Status {
-                epoch: open.document.epoch(),
+                epoch: open.document().epoch(),
                 changes: open.index.len(),
-                replicas: open.document.replicas().len() as u64,
+                replicas: open.document().replicas().len() as u64,
                 waiting: open.waiting.len() as u64,
+                left_out: open.documents.left_out(),
             })
         })
     }
@@ -64,7 +67,7 @@ impl Namespace {
     pub fn entries(&self, caller: &Caller, path: &Path) -> Result<Vec<ListEntry>, InvokeError> {
         let entries = self.with_current(|open| {
             let permitted = self.standing(open, caller).permits(Ability::Read, path);
-            let list = open.document.list(path).unwrap_or_default();
+            let list = open.document().list(path).unwrap_or_default();
             let mut numbers = 1..;
             Ok(permitted.then(|| list.iter().map(|dot| entry(open, dot, &mut numbers)).collect()))
         })?;
@@ -76,20 +79,20 @@ impl Namespace {
     /// # Errors
     /// The first difference, or why the document cannot be loaded.
     pub fn verify(&self) -> Result<(), NodeError> {
-        self.with_current(|open| Ok(open.document.verify()?))
+        self.with_current(|open| Ok(open.documents.verify()?))
     }
 
     /// Everything visible, as bytes: equal on every replica that has taken in the same changes.
     pub fn canonical_bytes(&self) -> Result<Vec<u8>, NodeError> {
-        self.with_current(|open| Ok(open.document.canonical_bytes()))
+        self.with_current(|open| Ok(open.document().canonical_bytes()))
     }
 }
 
 /// The item of `dot`, which takes the next of `numbers` if it has one.
 fn entry(open: &Open, dot: &Dot, numbers: &mut impl Iterator<Item = u64>) -> ListEntry {
-    let Body { birth, rewritten, grant, value } = open.document.body(dot);
+    let Body { birth, rewritten, grant, value } = open.document().body(dot);
     let replica = rewritten.map_or(dot.replica, |(_, replica)| replica);
-    let binding = open.document.replicas()[&replica];
+    let binding = open.document().replicas()[&replica];
     let grant = match grant {
         Some(short) => open.statements.find(short),
         None => open.statements.get(&binding.grant),

@@ -53,7 +53,8 @@ pub(super) fn devices(context: &Context) -> Result<(), Failure> {
     })
 }
 
-fn rows(node: &Node, namespace: &Namespace) -> Result<Vec<Json>, Failure> {
+/// The devices of a memory, as `devices` shows them.
+pub(super) fn rows(node: &Node, namespace: &Namespace) -> Result<Vec<Json>, Failure> {
     let peers = node.peers()?;
     let rows = namespace.devices()?.into_iter().map(|info| {
         let peer = peers.iter().find(|peer| peer.device == info.device);
