@@ -13,5 +13,6 @@ mod two_devices {
     mod live;
     mod one_store;
     mod refusals;
+    mod revoking;
     mod support;
 }

@@ -44,27 +44,21 @@ impl Namespace {
     ///
     /// # Errors
     /// [`NodeError::NothingToRevoke`] if it would end no grant that holds now, [`NodeError::RevokesItself`] if it would end this device's
-    /// own, [`NodeError::NoGrant`]; or the store fails. Nothing is revoked then.
+    /// own, [`NodeError::NoGrant`] without `root` and without a grant; or the store fails. Nothing is revoked then.
     pub fn revoke(&self, target: Target, keep: Keep, root: Option<&SigningKey>) -> Result<Cut, NodeError> {
         let nonce = random(&*self.shared.environment);
         let root = root.filter(|root| NamespaceId(root.public().0) == self.id);
         self.transact(|open, write| {
             let (own, now_ms) = (self.shared.device.public(), self.shared.now_ms());
-            let grant = open.grant_of(&own, now_ms).ok_or(NodeError::NoGrant)?.id();
+            let held = open.grant_of(&own, now_ms).map(|grant| grant.id());
+            let issuer = if root.is_some() { None } else { Some(held.ok_or(NodeError::NoGrant)?) };
             let (keep, upheld) = match keep {
                 Keep::Known => (heads(open.document()), issued_under(&open.statements, &target)),
                 Keep::Nothing => (BTreeMap::new(), BTreeSet::new()),
             };
             let key = root.unwrap_or(&self.shared.device);
-            let body = RevocationBody {
-                namespace: self.id,
-                issuer: key.public(),
-                grant: root.is_none().then_some(grant),
-                target,
-                keep,
-                upheld,
-                nonce,
-            };
+            let body =
+                RevocationBody { namespace: self.id, issuer: key.public(), grant: issuer, target, keep, upheld, nonce };
             let revocation = Revocation::issue(key, &body).map_err(StatementRefusal::from)?;
 
             let (held_before, left_out_before) = (unrevoked(&open.statements), open.documents.left_out());
@@ -74,7 +68,7 @@ impl Namespace {
             if grants.is_empty() {
                 return Err(NodeError::NothingToRevoke);
             }
-            if open.grant_of(&own, now_ms).is_none() {
+            if held.is_some() && open.grant_of(&own, now_ms).is_none() {
                 return Err(NodeError::RevokesItself);
             }
             let kept = open.shown_under(&*write, &grants)?;

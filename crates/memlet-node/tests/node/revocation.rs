@@ -149,6 +149,23 @@ fn case_58_equals_revoke_each_other_and_root_lets_them_in_again() {
     assert_eq!(cut.grants.len(), 1);
 }
 
+#[test]
+fn root_takes_back_what_a_thief_revoked() {
+    let a = first(1, 100);
+    let b = Device::new(2);
+    let chain = a.home().grant_device(b.node.device(), Role::Device, Some(&key(100))).unwrap();
+    b.node.join_namespace(a.home().id(), &chain).unwrap();
+    sync(&a, &b);
+    revoke(&b, &a, Keep::Nothing);
+    let (statements, _) = said(&[&b]);
+    a.home().admit_statements(&statements, b.node.device()).unwrap();
+    assert!(a.home().devices().unwrap().iter().all(|device| !device.here), "equals may cut each other off");
+    a.home().revoke(Target::Key(b.node.device()), Keep::Nothing, Some(&key(100))).unwrap();
+    let left: Vec<PublicKey> = a.home().devices().unwrap().iter().map(|device| device.device).collect();
+    assert_eq!(left, [a.node.device()]);
+    a.remember("still here");
+}
+
 /// Everything a replica could be sent: statements and changes.
 fn said(by: &[&Device]) -> (Vec<Vec<u8>>, Vec<StampedChange>) {
     let budget = Budget { changes: 1_000, bytes: 1 << 20 };

@@ -31,6 +31,7 @@ pub(super) fn status(context: &Context) -> Result<(), Failure> {
         "items": items(&namespace)?,
         "changes": status.changes,
         "waiting": status.waiting,
+        "left_out": status.left_out,
         "replicas": status.replicas,
         "devices": namespace.devices()?.len(),
         "epoch": status.epoch.0,
@@ -42,7 +43,18 @@ pub(super) fn status(context: &Context) -> Result<(), Failure> {
         context.output.note(&format!("{waiting} changes wait for a grant, an earlier change, or the time they claim"));
     }
     context.output.result(&output, |output| {
-        let shown = ["home", "namespace", "device", "name", "items", "changes", "waiting", "devices", "store_bytes"];
+        let shown = [
+            "home",
+            "namespace",
+            "device",
+            "name",
+            "items",
+            "changes",
+            "waiting",
+            "left_out",
+            "devices",
+            "store_bytes",
+        ];
         columns(&shown.map(|name| match &output[name] {
             Json::String(text) => [name.replace('_', " "), text.clone()],
             value => [name.replace('_', " "), value.to_string()],
