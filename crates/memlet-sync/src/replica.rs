@@ -43,16 +43,16 @@ pub trait Replica {
     /// The store fails, or this device holds no grant.
     fn open(&self, exporter: &Exporter) -> Result<Open, Fault>;
 
-    /// Whether statements held here already allow `peer` to sync at `now_ms`, so that it may be told the state before it has
-    /// said a word.
+    /// Whether statements held here allow `peer` to sync at `now_ms`. So a peer may be told the state before it has said a word,
+    /// and is told nothing more once its grant has ended. It is asked for before every message.
     ///
     /// # Errors
     /// The store fails.
     fn trusts(&self, peer: &PublicKey, now_ms: u64) -> Result<bool, Fault>;
 
     /// Judges the peer's `Open`: the proof against the device key that the connection has authenticated, the chain as
-    /// statements of this namespace, and that they allow that device `sync` at `now_ms`. Valid statements of the chain may be
-    /// kept. Version and namespace have been checked.
+    /// statements of this namespace, and that they allow that device `sync` at `now_ms`. Valid statements of the chain are
+    /// kept if that is so: [`trusts`](Replica::trusts) says the same from then on. Version and namespace have been checked.
     ///
     /// # Errors
     /// The store fails. A peer that may not sync is no error but [`Entitlement::Refused`].

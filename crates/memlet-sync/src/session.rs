@@ -44,7 +44,7 @@ pub struct Session {
     peer: PublicKey,
     exporter: Exporter,
     limits: Limits,
-    /// Whether the peer may be told what is here.
+    /// Whether the peer may be told what is here, as of the last look; it is looked at again before every message.
     entitled: bool,
     open_sent: bool,
     open_received: bool,
@@ -57,6 +57,9 @@ pub struct Session {
     end: End,
     stats: Stats,
 }
+
+/// Why a peer is refused that was let in before.
+const GRANT_ENDED: &str = "GRANT_ENDED";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
@@ -117,7 +120,7 @@ impl Session {
     /// Takes the next message of the peer. `now_ms` is wall-clock time in milliseconds since 1970.
     ///
     /// # Errors
-    /// The peer broke the protocol or may not sync, or this side failed. The session then only closes.
+    /// The peer broke the protocol or may not sync, or may no longer, or this side failed. The session then only closes.
     pub fn receive(&mut self, message: Message, now_ms: u64, replica: &mut dyn Replica) -> Result<(), SessionError> {
         self.stats.received.messages += 1;
         match self.end {
@@ -133,10 +136,12 @@ impl Session {
     /// The next message for the peer; none until something is received or committed, or when the session has ended.
     ///
     /// # Errors
-    /// This side failed. The session then only closes.
-    pub fn poll(&mut self, replica: &mut dyn Replica) -> Result<Option<Message>, SessionError> {
+    /// The peer may no longer sync, or this side failed. The session then only closes.
+    pub fn poll(&mut self, now_ms: u64, replica: &mut dyn Replica) -> Result<Option<Message>, SessionError> {
         let message = match self.end {
-            End::NotYet => self.next(replica).inspect_err(|error| self.end = End::Closing(error.close_code()))?,
+            End::NotYet => {
+                self.next(now_ms, replica).inspect_err(|error| self.end = End::Closing(error.close_code()))?
+            }
             End::Closing(code) => {
                 self.end = End::ClosedByUs(code);
                 Some(Message::Close(code))
@@ -196,15 +201,15 @@ impl Session {
             Message::Open(open) => self.take_open(&open, now_ms, replica),
             Message::State(state) => self.take_state(state, replica),
             Message::Auth(statements) => {
-                let (exchange, stats) = self.exchange(name)?;
+                let (exchange, stats) = self.exchange(name, now_ms, replica)?;
                 exchange.take_auth(statements, now_ms, replica, stats)
             }
             Message::Changes(changes) => {
-                let (exchange, stats) = self.exchange(name)?;
+                let (exchange, stats) = self.exchange(name, now_ms, replica)?;
                 exchange.take_changes(changes, now_ms, replica, stats)
             }
             Message::Ack(ack) => {
-                let (exchange, stats) = self.exchange(name)?;
+                let (exchange, stats) = self.exchange(name, now_ms, replica)?;
                 exchange.take_ack(&ack, replica, stats)
             }
             Message::Close(code) => {
@@ -214,10 +219,24 @@ impl Session {
         }
     }
 
-    /// The exchange that the message `name` needs.
-    fn exchange(&mut self, name: &'static str) -> Result<(&mut Exchange, &mut Stats), ProtocolError> {
+    /// The exchange that the message `name` needs, with a peer that still may.
+    fn exchange(
+        &mut self,
+        name: &'static str,
+        now_ms: u64,
+        replica: &dyn Replica,
+    ) -> Result<(&mut Exchange, &mut Stats), SessionError> {
+        self.check_still_entitled(now_ms, replica)?;
         let exchange = self.exchange.as_mut().ok_or(ProtocolError::TooEarly(name))?;
         Ok((exchange, &mut self.stats))
+    }
+
+    /// A grant may end while the stream is open: by its time, or by a revocation that came from anywhere.
+    fn check_still_entitled(&self, now_ms: u64, replica: &dyn Replica) -> Result<(), SessionError> {
+        if self.entitled && !replica.trusts(&self.peer, now_ms)? {
+            return Err(SessionError::Denied(GRANT_ENDED));
+        }
+        Ok(())
     }
 
     fn take_open(&mut self, open: &Open, now_ms: u64, replica: &mut dyn Replica) -> Result<(), SessionError> {
@@ -268,7 +287,8 @@ impl Session {
         Ok(())
     }
 
-    fn next(&mut self, replica: &mut dyn Replica) -> Result<Option<Message>, SessionError> {
+    fn next(&mut self, now_ms: u64, replica: &mut dyn Replica) -> Result<Option<Message>, SessionError> {
+        self.check_still_entitled(now_ms, replica)?;
         if !self.open_sent {
             if self.role == Role::Acceptor && !self.entitled {
                 return Ok(None);

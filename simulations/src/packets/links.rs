@@ -150,7 +150,7 @@ impl Link {
         for message in self.hear(quic, id)? {
             self.take(message, from, node)?;
         }
-        self.speak(quic, id, journal)
+        self.speak(quic, id, node.environment().now_ms(), journal)
     }
 
     /// The messages that have arrived completely.
@@ -191,7 +191,7 @@ impl Link {
     }
 
     /// Says what the session has to say, as far as the stream takes it, and ends the stream after the last word.
-    fn speak(&mut self, quic: &mut Connection, id: StreamId, journal: &mut Journal) -> Result<(), Stop> {
+    fn speak(&mut self, quic: &mut Connection, id: StreamId, now_ms: u64, journal: &mut Journal) -> Result<(), Stop> {
         let Some(Speaker { session, replica, .. }) = &mut self.speaker else { return Ok(()) };
         while !self.said_all {
             if !self.outgoing.is_empty() {
@@ -204,7 +204,7 @@ impl Link {
                     Err(WriteError::Stopped(_)) => return Err(Stop::GivenUp),
                     Err(error) => return Err(broken(error).into()),
                 }
-            } else if let Some(message) = session.poll(replica).map_err(broken)? {
+            } else if let Some(message) = session.poll(now_ms, replica).map_err(broken)? {
                 journal.tally.count("messages");
                 journal.note(format_args!("{id} says {}", message.name()));
                 self.outgoing = frames(&message.to_cbor(), FRAME_BYTES_MAX).flatten().collect();

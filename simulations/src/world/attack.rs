@@ -104,9 +104,10 @@ impl World<'_> {
         let connection = self.network.connections.get(&end.connection)?;
         let (seat, number) = (connection.seats[0], connection.streams[end.stream].namespace);
         let mut replica = self.replica(seat, number)?;
+        let now_ms = self.devices[seat.device].environment.now_ms();
         let connection = self.network.connections.get_mut(&end.connection)?;
         let session = connection.streams[end.stream].ends[0].session.as_mut()?;
-        let mut bytes = framed(session.poll(&mut replica).ok().flatten()?);
+        let mut bytes = framed(session.poll(now_ms, &mut replica).ok().flatten()?);
         let at = stream.index(bytes.len());
         bytes[at] ^= 1 << stream.below(8);
         Some(bytes)

@@ -5,7 +5,7 @@ use memlet_node::{Environment as _, NamespaceReplica};
 use memlet_sync::code::CloseCode;
 use memlet_sync::frame::frames;
 use memlet_sync::message::{Limits, Message};
-use memlet_sync::session::{Session, Stats};
+use memlet_sync::session::{Session, SessionError, Stats};
 
 use super::network::{NamespaceStream, StreamEnd};
 use super::{End, Event, World};
@@ -117,8 +117,9 @@ impl World<'_> {
             return Ok(());
         }
         let Some(mut replica) = self.replica(seat, number) else { return Ok(()) };
+        let now_ms = self.devices[seat.device].environment.now_ms();
         let Some(session) = self.session(end) else { return Ok(()) };
-        match session.poll(&mut replica) {
+        match session.poll(now_ms, &mut replica) {
             Ok(Some(message)) => {
                 let is_over = session.ended().is_some();
                 self.say(end, &message)?;
@@ -131,7 +132,10 @@ impl World<'_> {
             }
             Ok(None) => self.check_level(end, number, &replica),
             Err(error) => {
-                self.tally.count("a session that its own side failed");
+                self.tally.count(match error {
+                    SessionError::Denied(_) => "a grant that ended during a session",
+                    _ => "a session that its own side failed",
+                });
                 self.note(format_args!("{end:?} fails: {error}"));
                 self.schedule_poll(end, 0);
                 self.retire_poisoned(seat.device);

@@ -147,7 +147,7 @@ impl Side for End {
 
     fn say(&mut self) -> Vec<Vec<u8>> {
         let mut said = Vec::new();
-        while let Some(message) = self.session.poll(&mut self.replica).expect("the session goes on") {
+        while let Some(message) = self.session.poll(NOW_MS, &mut self.replica).expect("the session goes on") {
             said.push(frames(&message.to_cbor(), Limits::default().frame_bytes).flatten().collect());
         }
         said

@@ -3,7 +3,7 @@
 use memlet_core::codec::Decode as _;
 use memlet_sync::frame::FrameReader;
 use memlet_sync::message::{Limits, Message};
-use memlet_sync::session::Session;
+use memlet_sync::session::{Session, SessionError};
 
 use super::device::{Device, EXPORTER, NOW_MS, key};
 
@@ -20,8 +20,14 @@ pub(super) fn run(data: &[u8]) {
     let mut reader = FrameReader::default();
     let mut failed = false;
     loop {
-        while let Some(said) = session.poll(&mut replica).unwrap() {
-            assert!(!failed || matches!(said, Message::Close(_)), "a session that failed says {}", said.name());
+        loop {
+            match session.poll(NOW_MS, &mut replica) {
+                Ok(Some(Message::Close(_))) => {}
+                Ok(Some(said)) => assert!(!failed, "a session that failed says {}", said.name()),
+                Ok(None) => break,
+                Err(SessionError::Denied(_)) => failed = true,
+                Err(error) => panic!("this side failed: {error}"),
+            }
         }
         assert!(!failed || session.ended().is_some(), "a session that failed does not end");
         let Ok(Some(message)) = reader.read(&mut stream) else { break };

@@ -2,7 +2,7 @@
 
 use memlet_tests::Device;
 
-use super::support::{Serving, assert_level, in_both_orders, meet, texts};
+use super::support::{Serving, assert_level, in_both_orders, meet, texts, until};
 
 fn did(device: &Device) -> String {
     device.run(["id", "--json"]).json()["device"].as_str().unwrap().to_owned()
@@ -34,6 +34,29 @@ fn a_stolen_laptop_is_out_in_one_command() {
             assert_eq!(texts(device), ["of the phone", "before"]);
             device.run(["doctor"]).succeeded();
         }
+    });
+}
+
+#[test]
+fn one_that_is_connected_is_told_nothing_more() {
+    in_both_orders(|[phone, laptop, tablet]: &[Device; 3]| {
+        let phone_serves = Serving::begin(phone);
+        let others = [laptop, tablet].map(|device| {
+            device.run(["sync", "--peer", &phone_serves.address.to_string()]).succeeded();
+            Serving::begin(device)
+        });
+        phone.remember("before");
+        for device in [laptop, tablet] {
+            until("the first item", || texts(device) == ["before"]);
+        }
+        phone.run(["revoke", &did(laptop)]).succeeded();
+        phone.remember("after");
+        until("the second item", || texts(tablet) == ["before", "after"]);
+        assert_eq!(texts(laptop), ["before"]);
+        let refused = phone_serves.end();
+        assert!(refused.contains_key("GRANT_ENDED"), "{refused:?}");
+        assert_eq!(texts(laptop), ["before"]);
+        others.into_iter().for_each(|serving| drop(serving.end()));
     });
 }
 

@@ -3,8 +3,6 @@
 //! The order of the checks is that of the gate: signature and grant before anything is parsed, then what the change claims,
 //! then what it does against what its author may do.
 
-use std::sync::Arc;
-
 use memlet_auth::chain::VerifiedGrant;
 use memlet_auth::effects;
 use memlet_auth::error::{Denied, StampRefusal};
@@ -170,8 +168,7 @@ impl Namespace {
         }
         let parsed = Parsed::from_bytes(&stamped.change)?;
         let permits = |effects: &Effects| Ok(check_effects(&grant, effects)?);
-        let revoked = Arc::clone(open.statements.revoked());
-        match open.documents.admit::<Refused>(&parsed, &grant, &revoked, permits) {
+        match open.documents.admit::<Refused>(&parsed, &grant, open.statements.revoked(), permits) {
             Ok(()) => {
                 let stored = StoredChange { stamp, change: stamped.change.clone() };
                 open.append(write, &head, &stored).map_err(Failure::Node)?;

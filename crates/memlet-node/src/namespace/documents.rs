@@ -91,7 +91,8 @@ impl Documents {
     pub(super) fn extend(&mut self, stored: &[StoredChange], statements: &Statements) -> Result<(), NodeError> {
         self.all_mut().extend_stored(stored.iter().map(bytes))?;
         let revoked = statements.revoked();
-        if self.all.is_none() && revoked.is_empty() {
+        // Nothing is left out yet, and nothing can be, or a recount will say.
+        if self.all.is_none() && (revoked.is_empty() || self.stale) {
             return Ok(());
         }
         let mut counted = Vec::new();
@@ -106,9 +107,9 @@ impl Documents {
         Ok(())
     }
 
-    /// Notes that a statement was added.
-    pub(super) fn statement_added(&mut self, statements: &Statements) {
-        self.stale |= self.all.is_some() || !statements.revoked().is_empty();
+    /// Notes that statements were added. What that means for the changes is worked out once, in [`Documents::settle`].
+    pub(super) fn statements_added(&mut self) {
+        self.stale = true;
     }
 
     /// Makes what is shown follow what came in. The log is read only if some changes may count or not count because of it.
@@ -118,7 +119,8 @@ impl Documents {
         log: impl FnOnce() -> Result<Vec<StoredChange>, NodeError>,
     ) -> Result<(), NodeError> {
         self.all_mut().seal()?;
-        if std::mem::take(&mut self.stale) {
+        let may_differ = self.all.is_some() || !statements.revoked().is_empty();
+        if std::mem::take(&mut self.stale) && may_differ {
             self.recount(&log()?, statements)?;
         }
         Ok(self.shown.seal()?)

@@ -56,7 +56,7 @@ impl Open {
                 }
                 self.statements_len += 1;
             }
-            self.documents.statement_added(&self.statements);
+            self.documents.statements_added();
         }
         if changes > self.index.len() {
             let stored = log::changes(read, id, self.index.len())?;
@@ -106,7 +106,7 @@ impl Open {
                 log::append(write, Table::Statements, self.statements_len, &added)?;
                 self.statements_len += 1;
             }
-            self.documents.statement_added(&self.statements);
+            self.documents.statements_added();
         }
         Ok(insertion)
     }

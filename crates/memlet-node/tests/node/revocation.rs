@@ -136,8 +136,7 @@ fn case_58_equals_revoke_each_other_and_root_lets_them_in_again() {
     revoke(&b, &c, Keep::Known);
     revoke(&c, &b, Keep::Known);
     for (device, by) in [(&b, &c), (&c, &b)] {
-        let statements = by.home().replica().statements_beyond(&BTreeSet::new(), 100).unwrap();
-        let statements: Vec<_> = statements.into_iter().map(|(_, bytes)| bytes).collect();
+        let (statements, _) = said(&[by]);
         a.home().admit_statements(&statements, device.node.device()).unwrap();
     }
     let left: Vec<PublicKey> = a.home().devices().unwrap().iter().map(|device| device.device).collect();

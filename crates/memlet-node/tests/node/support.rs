@@ -120,11 +120,11 @@ pub(crate) fn sync(a: &Device, b: &Device) -> Meeting {
     let mut flights = 0;
     loop {
         let mut said = false;
-        while let Some(message) = a_side.poll(&mut a_replica).unwrap() {
+        while let Some(message) = a_side.poll(now(a), &mut a_replica).unwrap() {
             said = true;
             b_side.receive(message, now(b), &mut b_replica).unwrap();
         }
-        while let Some(message) = b_side.poll(&mut b_replica).unwrap() {
+        while let Some(message) = b_side.poll(now(b), &mut b_replica).unwrap() {
             said = true;
             a_side.receive(message, now(a), &mut a_replica).unwrap();
         }

@@ -48,12 +48,13 @@ impl Speaker {
 
     /// The next message. With nothing left to say or to wait for, and no goal beyond that, it is `Close`.
     fn poll(&mut self, goal: Goal) -> Result<Option<Message>, SessionError> {
-        let message = self.session.poll(&mut self.replica)?;
+        let now_ms = self.node.environment().now_ms();
+        let message = self.session.poll(now_ms, &mut self.replica)?;
         if message.is_some() || goal == Goal::Live || !self.session.is_settled() {
             return Ok(message);
         }
         self.session.close(CloseCode::Done);
-        self.session.poll(&mut self.replica)
+        self.session.poll(now_ms, &mut self.replica)
     }
 }
 

@@ -239,7 +239,7 @@ proptest! {
         let mut failed = false;
         for message in row {
             failed |= session.receive(message, NOW_MS, replica).is_err();
-            while let Some(message) = session.poll(replica).unwrap() {
+            while let Some(message) = session.poll(NOW_MS, replica).unwrap() {
                 prop_assert!(!failed || matches!(message, Message::Close(_)));
             }
             prop_assert!(!failed || session.ended().is_some());

@@ -79,6 +79,32 @@ fn a_stranger_is_told_nothing_before_it_has_proved_itself() {
 }
 
 #[test]
+fn a_peer_whose_grant_ends_is_told_and_taken_nothing_more() {
+    for ended in [INITIATOR, ACCEPTOR] {
+        for speaks in [true, false] {
+            let mut models = apart(3, 4);
+            let mut pipe = Pipe::new(&models, Limits::default());
+            pipe.settle(&mut models);
+            let before = models[1 - ended].changes();
+            models[1 - ended].trusts = false;
+            if speaks {
+                models[ended].write(10);
+                pipe.send(ended, &mut models).unwrap().unwrap();
+                let error = pipe.deliver(1 - ended, usize::MAX, &mut models).unwrap_err();
+                assert!(matches!(error, SessionError::Denied("GRANT_ENDED")), "{error}");
+                assert_eq!(models[1 - ended].changes(), before);
+            } else {
+                models[1 - ended].write(10);
+                let error = pipe.send(1 - ended, &mut models).unwrap_err();
+                assert!(matches!(error, SessionError::Denied("GRANT_ENDED")), "{error}");
+            }
+            assert_eq!(pipe.flight(1 - ended, &mut models), [Message::Close(CloseCode::Denied)]);
+            assert_eq!(pipe.sessions[ended].ended(), Some(CloseCode::Denied));
+        }
+    }
+}
+
+#[test]
 fn case_79_a_peer_without_sync_gets_a_code_and_nothing_else() {
     for refusing in [INITIATOR, ACCEPTOR] {
         let mut models = apart(3, 4);

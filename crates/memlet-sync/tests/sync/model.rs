@@ -218,6 +218,7 @@ impl Replica for Model {
         if open.proof.0[..32] != exporter.0 {
             return Ok(Entitlement::Refused("BAD_PROOF"));
         }
+        self.trusts |= self.entitlement == Entitlement::Entitled;
         Ok(self.entitlement)
     }
 

@@ -52,7 +52,7 @@ impl Feed {
     }
 
     fn drain(&mut self) -> Vec<Message> {
-        std::iter::from_fn(|| self.session.poll(&mut self.replica).unwrap()).collect()
+        std::iter::from_fn(|| self.session.poll(NOW_MS, &mut self.replica).unwrap()).collect()
     }
 
     fn take(&mut self, message: Message) -> Result<Vec<Message>, SessionError> {

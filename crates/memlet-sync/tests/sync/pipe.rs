@@ -37,7 +37,7 @@ impl Pipe {
 
     /// Asks `side` for one message and puts it on its way. Gives it back, if there was one.
     pub(crate) fn send(&mut self, side: usize, models: &mut [Model; 2]) -> Result<Option<Message>, SessionError> {
-        let message = self.sessions[side].poll(&mut models[side])?;
+        let message = self.sessions[side].poll(NOW_MS, &mut models[side])?;
         if let Some(message) = &message {
             let encoded = message.to_cbor();
             self.check_bounds(message, encoded.len());

@@ -1,12 +1,11 @@
 //! Cutting off a device.
 
-use memlet_auth::did::{from_did, to_did};
+use memlet_auth::did::to_did;
 use memlet_auth::revocation::Target;
 use memlet_core::id::PublicKey;
 use memlet_node::Keep;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
-use super::devices::rows;
 use crate::args::KeepWord;
 use crate::context::{Context, Memory};
 use crate::failure::Failure;
@@ -15,8 +14,9 @@ use crate::failure::Failure;
 const KEY_CHARS_MIN: usize = 6;
 
 pub(super) fn revoke(context: &Context, named: &str, keep: KeepWord) -> Result<(), Failure> {
-    let Memory { home, namespace } = context.existing()?;
-    let device = find(&rows(home.node(), &namespace)?, named)?;
+    let memory = context.existing()?;
+    let device = find(&memory, named)?;
+    let Memory { home, namespace } = memory;
     let keep = match keep {
         KeepWord::Known => Keep::Known,
         KeepWord::Nothing => Keep::Nothing,
@@ -42,21 +42,21 @@ pub(super) fn revoke(context: &Context, named: &str, keep: KeepWord) -> Result<(
     Ok(())
 }
 
-/// The one device that is meant.
-fn find(rows: &[Json], named: &str) -> Result<PublicKey, Failure> {
+/// The one device that is meant: by its whole name, its `did:key:`, or how its key begins.
+fn find(memory: &Memory, named: &str) -> Result<PublicKey, Failure> {
     const METHOD: &str = "did:key:";
-    let is_meant = |row: &&Json| {
-        let did = row["device"].as_str().unwrap_or_default();
-        let key = did.strip_prefix(METHOD).unwrap_or(did);
-        let begins = named.strip_prefix(METHOD).unwrap_or(named);
-        row["name"].as_str() == Some(named) || begins.len() >= KEY_CHARS_MIN && key.starts_with(begins)
+    let names = memory.device_names()?;
+    let begins = named.strip_prefix(METHOD).unwrap_or(named);
+    let is_meant = |device: &PublicKey| {
+        let did = to_did(device);
+        let key = did.strip_prefix(METHOD).expect("to_did writes did:key");
+        names.get(device).is_some_and(|name| name == named) || begins.len() >= KEY_CHARS_MIN && key.starts_with(begins)
     };
-    let meant: Vec<&Json> = rows.iter().filter(is_meant).collect();
+    let devices = memory.namespace.devices()?;
+    let meant: Vec<_> = devices.iter().map(|info| info.device).filter(is_meant).collect();
     match meant[..] {
         [] => Err(Failure::Usage(format!("no device of this memory is called {named}; `memlet devices` shows them"))),
-        [row] => from_did(row["device"].as_str().unwrap_or_default())
-            .map(|key| key.public())
-            .map_err(|error| Failure::Untrue(format!("a device has no did:key: {error}"))),
+        [device] => Ok(device),
         _ => Err(Failure::Usage(format!(
             "several devices are called {named}; give the did:key that `memlet devices` shows"
         ))),

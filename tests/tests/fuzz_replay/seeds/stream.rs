@@ -64,12 +64,12 @@ fn said(opener: u8) -> Vec<Vec<u8>> {
     let mut said = Vec::new();
     loop {
         let before = said.len();
-        while let Some(message) = guest_side.poll(&mut at_guest).unwrap() {
+        while let Some(message) = guest_side.poll(NOW_MS, &mut at_guest).unwrap() {
             said.push(message.to_cbor());
             host_side.receive(message, NOW_MS, &mut at_host).unwrap();
         }
         let mut answered = false;
-        while let Some(message) = host_side.poll(&mut at_host).unwrap() {
+        while let Some(message) = host_side.poll(NOW_MS, &mut at_host).unwrap() {
             answered = true;
             guest_side.receive(message, NOW_MS, &mut at_guest).unwrap();
         }
